@@ -396,7 +396,7 @@ static struct rng_alg algorithm = {
 
 static bool is_registered;
 
-/* Without it the module has one door less. That is no error: main.c says why. */
+/* Without it the module has one door less. That is not an error: main.c says why. */
 void ws_rng_init(void)
 {
 	int error = ws_step_fails() ? -ENOMEM : crypto_register_rng(&algorithm);

@@ -156,9 +156,9 @@ WS_EXPORT_FOR_TEST(ws_simd_statistics);
 
 /*
  * AES-256 in counter mode. The counter is little endian, as in FreeBSD; the library's, where a
- * kernel has one, is big endian. And to encrypt a block at a time takes an FPU section for each
- * since 7.0. So the SIMD code is ours (arch/), with a key expansion that needs no section of its
- * own; the scalar code is the library's.
+ * kernel has one, is big endian. And since 7.0, encrypting one block at a time takes an FPU
+ * section for each. So the SIMD code is ours (arch/), with a key expansion that needs no
+ * section of its own; the scalar code is the library's.
  */
 
 #define AES_BYTES 16u

@@ -2,9 +2,9 @@
 /*
  * The harvester.
  *
- * The thread never waits for a reader: it posts seeds to mailboxes, and takes a node's
- * lock only if it is free. For the pools it waits its turn: only operators hold them
- * besides, for one order each.
+ * The thread never waits for a reader: it posts seeds to mailboxes, and takes a node's lock
+ * only if it is free. For the pools it waits its turn: besides it only operators hold them,
+ * for one order each.
  *
  * Samples that the harvester draws go straight to the pools. Queues are for hooks, which
  * cannot take the pools' lock. What users write is kept apart (ws_mix()).
@@ -266,17 +266,16 @@ static unsigned int next_pause_ms(unsigned int pause_ms)
 }
 
 /*
- * The kernel gathers jitter to initialise its own pool only when a caller waits for it,
- * and only where there is a cycle counter. So we wait: about a second. Otherwise a
- * kernel without readers of random bytes might never initialise its pool, and we
- * would get no credit.
+ * The kernel collects jitter to initialise its own pool only when a caller waits for it,
+ * and only with a cycle counter. So we wait: about a second. Otherwise a kernel without
+ * readers of random bytes might never initialise its pool, and we would get no credit.
  */
 static int harvester_thread(void *unused)
 {
 	unsigned int pause_ms = WS_RESEED_INTERVAL_MS;
 	u64 since_ns;
 
-	/* ws_harvester_exit() ends the wait by it, or has said before that it is not needed. */
+	/* ws_harvester_exit() ends the wait by this signal, or has said that none is needed. */
 	allow_signal(SIGTERM);
 	if (random_get_entropy() && !READ_ONCE(is_leaving))
 		wait_for_random_bytes();

@@ -537,7 +537,7 @@ void ws_pseudo_jump(struct ws_pseudo *state);
 
 enum ws_health_state {
 	WS_HEALTH_ACTIVE,	/* samples are used */
-	WS_HEALTH_QUARANTINED,	/* it failed: samples are tested and thrown away */
+	WS_HEALTH_QUARANTINED,	/* it failed: samples are tested and discarded */
 	WS_HEALTH_DISABLED,	/* it failed too often */
 };
 
@@ -645,8 +645,8 @@ void ws_queue_statistics(int cpu, enum ws_source source,
 			 struct ws_queue_statistics *statistics);
 
 /*
- * Hashes data into what this CPU gathers for the next round of the harvester. No
- * credit, no loss. Task or softirq, with interrupts on.
+ * Hashes data into this CPU's digest for the next round of the harvester. No credit, no loss.
+ * Task or softirq, with interrupts on.
  */
 void ws_mix(const void *data, size_t len);
 
@@ -662,9 +662,9 @@ bool ws_mix_take(int cpu, bool may_wait, u8 digest[SHA256_DIGEST_SIZE]);
 /* With the pools' lock held, all four. */
 
 /*
- * Whether a seed with this credit may leave the pools. The first one may, if it has any credit:
- * the early seed. After it, until the root is ready, only one of 128 bits: small credits stay in
- * the pools until they are 128 bits together.
+ * Whether a seed with this credit may leave the pools. The first, early seed may, if it has any
+ * credit. Then, until the root is ready, only a seed of 128 bits may: small credits stay in the
+ * pools until they add up to 128 bits.
  */
 bool ws_distribution_accepts(u32 credit_bits);
 /* False if the root has not taken the last seed, since a reader holds its lock. */

@@ -4,7 +4,8 @@
  *
  *	source -> queue -> health -> pool -> generator -> node -> tap -> door
  *
- * This file watches for clones, has the tables of debugfs, and starts and stops the chapters.
+ * Only samples from hooks wait in a queue. This file watches for clones, has the tables of
+ * debugfs, and starts and stops the other files' parts.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -53,8 +54,8 @@ static void diverge_from_clones(void)
 }
 
 /*
- * The first thing after a resume, with one CPU and interrupts off: no task gets a byte
- * of a tap's old buffer. What the kernel's own generator gathers comes later, with the
+ * The first thing after a resume, with one CPU and interrupts off: no task gets a byte of a
+ * tap's old buffer. Fresh output of the kernel's own generator comes later, with the
  * notifier.
  */
 static void system_resumed(void)
@@ -261,10 +262,10 @@ static void debugfs_exit(void)
  * Calls the init functions in order. On an error and at the end it calls their exit functions in
  * reverse order.
  *
- * Linux frees a module whose init function fails, also if a program holds its
- * device or a file in debugfs, or another module its rng. So all that users see
- * comes last, and nothing can fail once a user can see something: first the
- * device, then parts whose failure is no error.
+ * Linux frees a module whose init function fails, even if a program holds its device or a
+ * file in debugfs, or another module its rng. So all that users see comes last, and nothing
+ * can fail once a user can see something: first the device, then parts whose failure is not
+ * an error.
  */
 static const struct part {
 	int (*init)(void);

@@ -503,7 +503,7 @@ static void place_hook(struct hook *hook)
 		ws_source_set_present(hook->source, true);
 }
 
-/* A hook that cannot be placed means an absent source. It is no error. */
+/* A hook that cannot be placed means an absent source. It is not an error. */
 int ws_timing_init(void)
 {
 	unsigned int i;
@@ -558,7 +558,7 @@ static struct kprobe probe = {
 
 static bool is_hooked;
 
-/* A hook that cannot be placed means an absent source. It is no error. */
+/* A hook that cannot be placed means an absent source. It is not an error. */
 int ws_hwrng_init(void)
 {
 	is_hooked = hwrng && !register_kprobe(&probe);

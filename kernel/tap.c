@@ -512,7 +512,7 @@ int wellspring_wait_until_seeded(void)
 EXPORT_SYMBOL_GPL(wellspring_wait_until_seeded);
 
 /*
- * Numbers below a bound. Those of 32 and of 64 bits are in wellspring.h.
+ * Numbers below a bound. Numbers of 32 and of 64 bits are in wellspring.h.
  */
 
 /**
@@ -522,7 +522,7 @@ EXPORT_SYMBOL_GPL(wellspring_wait_until_seeded);
  *
  * Each number from 0 to @ceiling - 1 is as likely as any other (Lemire, Fast Random Integer
  * Generation in an Interval, 2019): of a product of 64 bits the upper half is the number,
- * and a product whose lower half is too small is thrown away, which is so for less than
+ * and a product whose lower half is too small is discarded, which is so for less than
  * @ceiling of 2^32.
  *
  * Context: as wellspring_get_bytes().
@@ -616,8 +616,8 @@ static __always_inline struct ws_pseudo make_bytes(struct ws_pseudo state, u8 *b
  * earlier and all later output. No lock, no atomic instruction, no barrier. A call that
  * interrupts another call gets other numbers.
  *
- * The numbers are xorshift128+ with shifts 23, 18 and 5, as little endian words of
- * 8 bytes. The unused part of the last word is thrown away.
+ * The numbers are xorshift128+ with shifts 23, 18 and 5, as little endian words of 8 bytes.
+ * The unused part of the last word is discarded.
  *
  * Context: Any, NMI included.
  */

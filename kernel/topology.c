@@ -17,23 +17,22 @@
 #include "internal.h"
 
 /*
- * Seeds. Every reseed reseeds node 0, the root, exactly as Fortuna says. Until
- * the root has had a seed of READY_BITS it is the only node in use. Then each
- * other node is initialised from it. From then on every reseed also gives a
- * seed to one other node: every second seed goes to the node whose turn it is,
- * the seeds in between go first to nodes with less than 75 % of
- * WS_CAPACITY_BITS. These are the rules of the per-node pools that were once
- * proposed for Linux, but for the turns: readers use up the credit of their
- * node, and would keep all seeds for it. An order reseeds all nodes.
+ * Seeds. Every reseed reseeds node 0, the root, exactly as Fortuna says. Until the root has
+ * had a seed of READY_BITS it is the only node in use. Then each other node is initialised
+ * from it. From then on every reseed also gives a seed to one other node: every second seed
+ * goes to the node whose turn it is, the seeds in between go first to nodes with less than
+ * 75 % of WS_CAPACITY_BITS. These are the rules of the per-node pools once proposed for
+ * Linux, except for the turns: readers use up the credit of their node, and without turns
+ * that node would get all seeds. An order reseeds all nodes.
  *
  * A node takes its seed at once, whether or not it is read: what memory once held says
  * nothing about its output after its next turn.
  *
- * Another thing is different. Reseed number r uses pool i if 2^i divides r. A node that
+ * One more thing is different. Reseed number r uses pool i if 2^i divides r. A node that
  * gets the seeds of every second reseed, for example, would never see any pool but 0, and
- * an attacker who knows pool 0 would always know that node. So a node's seed is taken
- * from a hash chain over all seeds: a seed that recovers the root recovers every node
- * when its turn comes.
+ * an attacker who knows pool 0 would always know that node. So a node's seed is taken from
+ * a hash chain over all seeds: a seed that recovers the root recovers every node when its
+ * turn comes.
  */
 
 /* The credit of one seed after which the root is ready. */

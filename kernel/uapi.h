@@ -19,10 +19,12 @@
  *
  * Credit, RNDRESEEDCRNG and a restore are orders: when one returns, every node has the
  * new seed, and no read that begins then returns a byte that does not depend on it.
- * Until 128 bits are credited such a seed is kept back until it has 128 bits, but for the
- * first, which serves WELLSPRING_IOC_EARLY; its credit does not count.
+ * Until 128 bits are credited, such a seed is kept back until it has 128 bits. The
+ * first one is the exception: it serves WELLSPRING_IOC_EARLY, and its credit does not
+ * count.
  *
- * and the ioctls below. Any other returns EINVAL, as in random(4), not ENOTTY.
+ * The ioctls below are the device's own. Any other returns EINVAL, as in random(4), not
+ * ENOTTY.
  */
 #ifndef WELLSPRING_UAPI_H
 #define WELLSPRING_UAPI_H

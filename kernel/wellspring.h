@@ -22,7 +22,7 @@ void wellspring_get_pseudo_bytes(void *buf, size_t len);
  * @number: memory for it
  *
  * As wellspring_get_bytes(): by default 8 bytes that the tap of this CPU and context has
- * ready, and erases. No section of the FPU, but in each 124th call, which makes 992 bytes.
+ * ready, and erases. No FPU section, except in each 124th call, which makes 992 bytes.
  *
  * Context: and Return: as wellspring_get_bytes().
  */

@@ -2,7 +2,7 @@
 
     python3 vectors/make-direction-numbers.py          (needs SciPy)
 
-The numbers are those of S. Joe and F. Y. Kuo (new-joe-kuo-6.21201, 2008), as SciPy has them.
+The numbers come from S. Joe and F. Y. Kuo (new-joe-kuo-6.21201, 2008), as SciPy has them.
 """
 
 import pathlib

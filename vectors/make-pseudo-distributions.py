@@ -2,7 +2,7 @@
 
     python3 vectors/make-pseudo-distributions.py          (needs NumPy and cryptography)
 
-The distributions are those of pseudo_distributions.py; the points of sequences stand here.
+The distributions come from pseudo_distributions.py; the points of sequences are here.
 """
 
 import hashlib

@@ -2,7 +2,7 @@
 
     python3 vectors/make-pseudo-elements.py          (needs NumPy and cryptography)
 
-Nothing here comes from the crate wellspring-pseudo. The blocks are those of make-pseudo-counter.py. Uniform
+Nothing here comes from the crate wellspring-pseudo. The blocks come from make-pseudo-counter.py. Uniform
 floats over Philox are compared with NumPy's Generator. The rest is the definition of each kind, written in
 Python floats, which are IEEE 754 doubles: the additions, subtractions, multiplications and divisions below,
 in this order, give the same bits everywhere.

@@ -3,8 +3,8 @@
     python3 vectors/make-pseudo.py          (needs NumPy)
 
 Nothing here comes from the crate wellspring-pseudo. States come from NumPy's own SeedSequence. The
-engines are written down again from the papers (Vigna 2014, Blackman & Vigna 2021). Jumps are powers
-of the engine's matrix over GF(2), by repeated squaring: no published jump polynomial is used.
+linear generators are written again from the papers (Vigna 2014, Blackman & Vigna 2021). Jumps are powers
+of the generator's matrix over GF(2), by repeated squaring: no published jump polynomial is used.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ def rotate_left(x, k):
 
 class Engine:
     outputs_shown = 16
-    # Of streams, in bytes, besides those that all engines have.
+    # Of streams, in bytes, besides the lengths that all linear generators have.
     lengths = ()
     words_meaning = "      the first outputs of the engine from that state"
     state_meaning = "the state"

@@ -16,9 +16,9 @@ import sys
 
 POOLS = 32
 MIN_POOL_BYTES = 64
-# A canonical read makes at most so many bytes under one key: a page of FreeBSD.
+# A canonical read makes at most this many bytes under one key: a page of FreeBSD.
 CHUNK_BYTES = 4096
-# A concurrent read makes at most so many bytes under one AES key: 2^20 (FS&K 9.4).
+# A concurrent read makes at most this many bytes under one AES key: 2^20 (FS&K 9.4).
 AES_KEY_LIMIT_BYTES = 1 << 20
 # Reads up to this length are printed whole.
 MAX_SHOWN_BYTES = 300

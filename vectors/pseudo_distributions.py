@@ -1,8 +1,8 @@
 """The distributions with parameters in Python floats, which are IEEE 754 doubles: the same operations in this order give
 the same bits everywhere. `make-pseudo-distributions.py` makes known answers of them.
 
-Nothing here comes from the crate wellspring-pseudo. The blocks are those of make-pseudo-counter.py, normal and
-exponential numbers those of make-pseudo-elements.py.
+Nothing here comes from the crate wellspring-pseudo. The blocks come from make-pseudo-counter.py, normal and
+exponential numbers from make-pseudo-elements.py.
 """
 
 import importlib.util

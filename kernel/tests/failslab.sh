@@ -49,7 +49,7 @@ with_failure() {
 	(echo "$number" >$fail_nth && exec "$@") 2>/dev/null
 }
 
-# Whether the last command had so many. Call expect_failure before it.
+# Whether the last command had this many failures. Call expect_failure before it.
 expect_failure() {
 	before=$(left)
 }

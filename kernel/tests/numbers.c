@@ -25,8 +25,8 @@ static int numbers_stay_below(struct report *report)
 			most = max(most, number);
 		}
 		/*
-		 * The greatest of so many draws is in the upper hundredth,
-		 * but for 1 in 10^130 runs.
+		 * The greatest of this many draws is in the upper hundredth, but for 1 in
+		 * 10^130 runs.
 		 */
 		if (most < ceiling - 1 - ceiling / 100)
 			return failed(report, "%u of %u is the most", most, ceiling);

@@ -37,7 +37,7 @@ archive() {
 }
 
 # Runs a command in a folder of the source whose path is the same in every build: in a mount namespace WORK is /usr/src. If a
-# crate lies outside of its user's workspace, as for the Python package, Cargo makes names of symbols from its path.
+# crate is outside its user's workspace, as for the Python package, Cargo makes names of symbols from its path.
 fixed() {
     local folder=$1 user=()
     shift

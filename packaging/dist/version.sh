@@ -1,5 +1,5 @@
 #!/bin/sh
-# version.sh NEW: writes the version of the next release wherever the present one stands. Not into the changelogs, which a
+# version.sh NEW: writes the version of the next release wherever the present version is. Not into the changelogs, which a
 # person writes.
 set -eu
 new=${1:?"name the new version"}

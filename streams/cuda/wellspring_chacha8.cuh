@@ -145,7 +145,7 @@ WELLSPRING_FUNCTION void make_edges(double *edges) {
     edges[LAYERS] = 0.0;
 }
 
-// The words that one element has for itself, in the rows behind that of the first words.
+// The words of one element alone, in the rows behind the row of the first words.
 WELLSPRING_FUNCTION u64 own_word(const Key &key, u64 index, u32 place) {
     u32 words[16];
     block(key, NORMAL_ROW + 1 + place / 8, index, words);

@@ -23,15 +23,15 @@ struct ws_elements {
 
 /*
  * Each function writes the elements first to first + count - 1 of an array to out. Element i depends on the name, the
- * function, its parameters and i alone: any pieces, threads and machines give the same array. These are the numbers of
- * wellspring_pseudo::Elements in Rust and of wellspring.random.Elements in Python. NOT fit for keys.
+ * function, its parameters and i alone: any pieces, threads and machines give the same array.
+ * wellspring_pseudo::Elements in Rust and wellspring.random.Elements in Python give the same numbers. NOT fit for keys.
  *
  * The numbers of one function with two sets of parameters are related, and so are the numbers of gamma and chisquare: take
  * another path for each array of a program. An index is below 2 to the power of 64. Two threads may use one name.
  *
- * Each returns WS_OK, or WS_NULL, WS_TOO_LONG (also if the last index does not exist), WS_NO_ALGORITHM, or WS_PARAMETER if
- * NumPy refuses the parameters, or if one of them is not finite, but for the bounds of truncated_normal; after an error
- * nothing was written. out may be null if count is 0.
+ * Each returns WS_OK, or WS_NULL, WS_TOO_LONG (also if the last index does not exist), WS_NO_ALGORITHM, or WS_PARAMETER
+ * if NumPy refuses the parameters, or if one of them is not finite, except for the bounds of truncated_normal; after an
+ * error nothing was written. out may be null if count is 0.
  */
 
 /* ---- elements that are one number: these functions allocate nothing ---- */

@@ -58,12 +58,12 @@ const char *ws_strerror(int error);
 
 /*
  * Writes length random bytes, fit for keys, to destination. If the generator has no seed of 128 bits yet, the function
- * waits for one, unless the system refuses random bytes to this process, so that none can come: as a filter of system
- * calls does, in a child that was not made by fork(3). The length is at most PTRDIFF_MAX. destination may be null if the
- * length is 0.
+ * waits for one. It does not wait if the system refuses random bytes to this process, so that no seed can come: for
+ * instance by a filter of system calls, in a child that was not made by fork(3). The length is at most PTRDIFF_MAX.
+ * destination may be null if the length is 0.
  *
  * Any thread, a signal handler and a child process after fork(2) may call it. The first call in a process allocates
- * memory: make it outside of a handler. A handler may leave a later call that it interrupted by siglongjmp(3): the
+ * memory: make it outside a handler. By siglongjmp(3) a handler may leave a later call that it interrupted: the
  * thread's next calls are slower, and no bytes come twice.
  *
  * Returns WS_OK, or WS_NOT_SEEDED, WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
@@ -174,8 +174,8 @@ struct ws_stats {
 };
 
 /*
- * Reseeds the generator now, on every NUMA node; every thread takes a fresh key at its next read, so no later byte is
- * without the new seed. The generator also reseeds itself: call this only for a reason of your own, such as a suspected
+ * Reseeds the generator now, on every NUMA node; every thread takes a fresh key at its next read, so every later byte
+ * depends on the new seed. The generator also reseeds itself: call this only for a special reason, such as a suspected
  * leak of its memory.
  *
  * Returns WS_OK, WS_NO_MEMORY, or WS_NOT_SEEDED if the sources yielded nothing to reseed with.
@@ -183,19 +183,19 @@ struct ws_stats {
 int ws_reseed(void);
 
 /*
- * Hashes length bytes of data into the pools of noise, without credit. Data from an attacker does no harm. It takes effect
- * with a later reseed; with the next one if that is ordered by ws_reseed. Up to 64 calls wait for the pools. The call
- * never waits: if 64 are there, or another thread is in the middle of one, the data is dropped.
+ * Hashes length bytes of data into the pools of noise, without credit. Data from an attacker weakens nothing. The data
+ * takes effect at a later reseed; at the next one if ws_reseed orders it. Data of up to 64 calls waits for the pools.
+ * The call itself never waits: if 64 are there, or another thread is in the middle of a call, the data is dropped.
  *
  * Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY.
  */
 int ws_mix(const void *data, size_t length);
 
 /*
- * Separates this process from all copies of it and of its machine: reseeds every NUMA node with output of the system, the
- * processor and the clocks of this moment, and every thread takes a fresh key at its next read. Call it in a program that
- * is restored from a snapshot or a checkpoint and knows it first. The library also notices by itself where it can: a
- * generation page, the hypervisor's clock, a suspend.
+ * Separates this process from all copies of it and of its machine: reseeds every NUMA node with output of the system,
+ * the processor and the clocks of this moment, and every thread takes a fresh key at its next read. Call it in a
+ * program that was restored from a snapshot or a checkpoint, as soon as the program knows. The library also notices by
+ * itself where it can: a generation page, the hypervisor's clock, a suspend.
  *
  * Returns WS_OK or WS_NO_MEMORY.
  */
@@ -203,13 +203,14 @@ int ws_diverge_from_clones(void);
 
 /*
  * Prepares this process for a filter of system calls, as strict as seccomp(2) has it. Afterwards no read makes a system
- * call, on any thread, in this process and in its children; there is no way back. Call it before the filter is installed,
- * and on each thread that will read.
+ * call, on any thread, in this process and in its children; this cannot be undone. Call it before the filter is
+ * installed, and on each thread that will read.
  *
  * Keys then come from the process's own generator and from the processor's instructions, without fresh output of the
- * kernel; reseeds go on from the instructions and from ws_mix. A thread that has not read before gets a generator of its
- * own if memory for one is mapped already, which holds for 8 threads; others read more slowly. A signal handler may read,
- * and must not be left by siglongjmp(3). A child of fork(3) is seeded by its parent, one of a raw clone(2) is not.
+ * kernel; reseeds go on from the instructions and from ws_mix. A thread that has not read before gets a generator of
+ * its own if memory for one is mapped already, which holds for 8 threads; others read more slowly. A signal handler may
+ * read, and must not be left by siglongjmp(3). A child of fork(3) gets a seed from its parent, a child of a raw
+ * clone(2) does not.
  *
  * Returns WS_OK, or WS_NOT_SEEDED or WS_NO_MEMORY; after an error nothing has changed.
  */
@@ -222,9 +223,9 @@ WS_CHECK int ws_prepare_for_sandbox(void);
 uint64_t ws_generation(void);
 
 /*
- * Writes the statistics to stats, size bytes in all. Call it with sizeof(struct ws_stats). An older library then sets
- * the fields that it does not know to 0. A newer one leaves out fields that the caller does not know. Do not call it in a
- * signal handler.
+ * Writes size bytes of statistics to stats. Call it with sizeof(struct ws_stats). An older library then sets the fields
+ * that it does not know to 0. A newer one leaves out fields that the caller does not know. Do not call it in a signal
+ * handler.
  *
  * Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
  */

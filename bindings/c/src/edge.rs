@@ -145,8 +145,7 @@ pub(crate) unsafe fn give<T>(
     if place.is_null() {
         return Err(WS_NULL);
     }
-    // SAFETY: not null, hence writable. It stays null after an error, so that a caller who ignores the error does no
-    // harm.
+    // SAFETY: not null, hence writable. It stays null after an error, so that a caller who ignores the error uses no object.
     unsafe { place.write(core::ptr::null_mut()) };
     let made = make()?;
     // SAFETY: as above.

@@ -36,9 +36,9 @@ pub struct ws_stats {
     pub unlocked_bytes: u64,
 }
 
-/// Reseeds the generator now, on every NUMA node; every thread takes a fresh key at its next read, so no later byte is
-/// without the new seed. The generator also reseeds itself: call
-/// this only for a reason of your own, such as a suspected leak of its memory.
+/// Reseeds the generator now, on every NUMA node; every thread takes a fresh key at its next read, so every later byte depends
+/// on the new seed. The generator also reseeds itself: call this only for a special reason, such as a suspected leak of its
+/// memory.
 ///
 /// Returns WS_OK, WS_NO_MEMORY, or WS_NOT_SEEDED if the sources yielded nothing to reseed with.
 #[unsafe(no_mangle)]
@@ -49,9 +49,9 @@ pub extern "C" fn ws_reseed() -> c_int {
     }
 }
 
-/// Hashes length bytes of data into the pools of noise, without credit. Data from an attacker does no harm. It takes effect
-/// with a later reseed; with the next one if that is ordered by ws_reseed. Up to 64 calls wait for the pools. The call
-/// never waits: if 64 are there, or another thread is in the middle of one, the data is dropped.
+/// Hashes length bytes of data into the pools of noise, without credit. Data from an attacker weakens nothing. The data takes
+/// effect at a later reseed; at the next one if ws_reseed orders it. Data of up to 64 calls waits for the pools. The call
+/// itself never waits: if 64 are there, or another thread is in the middle of a call, the data is dropped.
 ///
 /// Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY.
 ///
@@ -70,8 +70,8 @@ pub unsafe extern "C" fn ws_mix(data: *const c_void, length: usize) -> c_int {
 }
 
 /// Separates this process from all copies of it and of its machine: reseeds every NUMA node with output of the system, the
-/// processor and the clocks of this moment, and every thread takes a fresh key at its next read. Call it in a program that
-/// is restored from a snapshot or a checkpoint and knows it first. The library also notices by itself where it can: a
+/// processor and the clocks of this moment, and every thread takes a fresh key at its next read. Call it in a program that was
+/// restored from a snapshot or a checkpoint, as soon as the program knows. The library also notices by itself where it can: a
 /// generation page, the hypervisor's clock, a suspend.
 ///
 /// Returns WS_OK or WS_NO_MEMORY.
@@ -83,14 +83,14 @@ pub extern "C" fn ws_diverge_from_clones() -> c_int {
     of(diverged.map_err(number))
 }
 
-/// Prepares this process for a filter of system calls, as strict as seccomp(2) has it. Afterwards no read makes a system
-/// call, on any thread, in this process and in its children; there is no way back. Call it before the filter is
-/// installed, and on each thread that will read.
+/// Prepares this process for a filter of system calls, as strict as seccomp(2) has it. Afterwards no read makes a system call,
+/// on any thread, in this process and in its children; this cannot be undone. Call it before the filter is installed, and on
+/// each thread that will read.
 ///
-/// Keys then come from the process's own generator and from the processor's instructions, without fresh output of the
-/// kernel; reseeds go on from the instructions and from ws_mix. A thread that has not read before gets a generator of its
-/// own if memory for one is mapped already, which holds for 8 threads; others read more slowly. A signal handler may read,
-/// and must not be left by siglongjmp(3). A child of fork(3) is seeded by its parent, one of a raw clone(2) is not.
+/// Keys then come from the process's own generator and from the processor's instructions, without fresh output of the kernel;
+/// reseeds go on from the instructions and from ws_mix. A thread that has not read before gets a generator of its own if
+/// memory for one is mapped already, which holds for 8 threads; others read more slowly. A signal handler may read, and must
+/// not be left by siglongjmp(3). A child of fork(3) gets a seed from its parent, a child of a raw clone(2) does not.
 ///
 /// Returns WS_OK, or WS_NOT_SEEDED or WS_NO_MEMORY; after an error nothing has changed.
 #[unsafe(no_mangle)]
@@ -107,9 +107,8 @@ pub extern "C" fn ws_generation() -> u64 {
     Engine::try_process().map_or(0, Engine::generation)
 }
 
-/// Writes the statistics to stats, size bytes in all. Call it with sizeof(struct ws_stats). An older library then sets
-/// the fields that it does not know to 0. A newer one leaves out fields that the caller does not know. Do not call it in a
-/// signal handler.
+/// Writes size bytes of statistics to stats. Call it with sizeof(struct ws_stats). An older library then sets the fields that
+/// it does not know to 0. A newer one leaves out fields that the caller does not know. Do not call it in a signal handler.
 ///
 /// Returns WS_OK, or WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
 ///

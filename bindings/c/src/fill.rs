@@ -95,13 +95,13 @@ pub(crate) fn with_random(make: impl Fn([u8; 16], CurrentThread)) -> Result<(), 
 }
 
 /// Writes length random bytes, fit for keys, to destination. If the generator has no seed of 128 bits yet, the function
-/// waits for one, unless the system refuses random bytes to this process, so that none can come: as a filter of system
-/// calls does, in a child that was not made by fork(3). The length is at most PTRDIFF_MAX. destination may be null if the
-/// length is 0.
+/// waits for one. It does not wait if the system refuses random bytes to this process, so that no seed can come: for
+/// instance by a filter of system calls, in a child that was not made by fork(3). The length is at most PTRDIFF_MAX.
+/// destination may be null if the length is 0.
 ///
-/// Any thread, a signal handler and a child process after fork(2) may call it. The first call in a process allocates
-/// memory: make it outside of a handler. A handler may leave a later call that it interrupted by siglongjmp(3): the
-/// thread's next calls are slower, and no bytes come twice.
+/// Any thread, a signal handler and a child process after fork(2) may call it. The first call in a process allocates memory:
+/// make it outside a handler. By siglongjmp(3) a handler may leave a later call that it interrupted: the thread's next calls
+/// are slower, and no bytes come twice.
 ///
 /// Returns WS_OK, or WS_NOT_SEEDED, WS_NULL, WS_TOO_LONG or WS_NO_MEMORY; after an error nothing was written.
 ///

@@ -5,9 +5,9 @@
 //! keeps the address of the thread's data in one word of its own, which it reads with the two instructions of that
 //! model.
 //!
-//! The price: the loader then needs room for all data of the library's threads, 0.7 KiB, in the part of each thread's
-//! memory that it lays out at the start of the program. For libraries that are loaded later, by dlopen(3), glibc keeps
-//! 1.6 KiB free there. Where that is used up, dlopen(3) fails with its own error.
+//! The price: the loader then needs space for all data of the library's threads, 0.7 KiB, in the part of each thread's
+//! memory that it lays out at the start of the program. For libraries that are loaded later, by dlopen(3), glibc keeps 1.6
+//! KiB free there. Where that is used up, dlopen(3) fails with its own error.
 
 use wellspring_os::thread_state::CurrentThread;
 

@@ -83,7 +83,7 @@ fn the_types_in_the_header_are_those_of_the_library() {
     );
 }
 
-/// The declaration of the function for a distribution, as `declarations` writes it; `None` for a type that C has not.
+/// The declaration of the function for a distribution, as `declarations` writes it; `None` for a type that C does not have.
 fn declaration(entry: &Entry, number: Number) -> Option<String> {
     let (name, is_default) = (entry.c?, number == entry.numbers[0]);
     let (suffix, element) = match number {
@@ -155,7 +155,7 @@ fn values(parameter: &Parameter) -> (Vec<f64>, Vec<f64>) {
         Bound::Unbounded => unreachable!("every parameter has bounds"),
     });
     let mut all = ends.to_vec();
-    // The first number outside of either end.
+    // The first number outside either end.
     all.extend([
         ends[0].next_down(),
         ends[1].next_up(),
@@ -406,7 +406,7 @@ struct Element {
     children: Vec<Element>,
 }
 
-/// The part of a description that the exported functions reach. The rest describes what is inside of the library.
+/// The part of a description that the exported functions reach. The rest describes what is inside the library.
 fn interface(description: &str) -> String {
     let mut open = vec![Element::default()];
     for line in description.lines().map(str::trim) {

@@ -32,7 +32,7 @@ struct BitGen {
 
 /// Writes into the struct that a capsule of NumPy points to.
 fn install(capsule: &Bound<'_, PyAny>, functions: BitGen) -> PyResult<()> {
-    // SAFETY: PyCapsule_GetPointer takes any object, and fails for what is no capsule of this name.
+    // SAFETY: PyCapsule_GetPointer takes any object, and fails for what is not a capsule of this name.
     let pointer = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), c"BitGenerator".as_ptr()) };
     if pointer.is_null() {
         return Err(PyErr::fetch(capsule.py()));
@@ -87,8 +87,8 @@ unsafe extern "C" fn drop_kept(capsule: *mut ffi::PyObject) {
     unsafe { ffi::Py_XDECREF(ffi::PyCapsule_GetContext(capsule).cast()) };
 }
 
-/// Lets a bit generator read from the engine of the process. There is no state outside of the engine, so that
-/// nothing repeats after a fork.
+/// Lets a bit generator read from the engine of the process. There is no state outside the engine, so that nothing repeats
+/// after a fork.
 #[pyfunction]
 pub(crate) fn install_engine(capsule: &Bound<'_, PyAny>) -> PyResult<()> {
     // The first read may fail, and here its panic becomes an exception. Later ones cannot.
@@ -280,7 +280,7 @@ struct Draws {
 }
 
 impl Draws {
-    /// The stream of these words, so many jumps ahead.
+    /// The stream of these words, `jumps` jumps ahead.
     fn new(
         algorithm: Algorithm,
         words: [u64; 4],

@@ -24,7 +24,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// A block of `length` elements. All but the innermost dimensions stand in `outer`.
+    /// A block of `length` elements. All but the innermost dimensions are in `outer`.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Block {
         index
     }
 
-    /// Fills `out`, which has the length of this block, on so many threads. `fill` gets the index of the first
+    /// Fills `out`, which has the length of this block, on `threads` threads. `fill` gets the index of the first
     /// element of each piece.
     pub(crate) fn fill<T: Send>(
         &self,
@@ -96,7 +96,8 @@ pub(crate) fn stay_on_one_thread() {
     IS_ALONE.store(true, Relaxed);
 }
 
-/// Cuts `out` into pieces of whole rows, which so many threads fill. `fill` gets the number of a piece's first element.
+/// Cuts `out` into pieces of whole rows, which `threads` threads fill. `fill` gets the number of a piece's first
+/// element.
 ///
 /// A machine that has no thread left fills them on fewer.
 pub(crate) fn fill_in_pieces<T: Send>(

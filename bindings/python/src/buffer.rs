@@ -138,14 +138,14 @@ pub(crate) fn with_bytes<T>(
     if memory.len_bytes() == 0 {
         return Ok(take(&[]));
     }
-    // SAFETY: the object has so many bytes at this place, without gaps, until `memory` is released, which is after `take`. No
+    // SAFETY: the object has this many bytes at this place, without gaps, until `memory` is released, which is after `take`. No
     // other code of Python runs meanwhile; if native code writes to them, `take` reads other bits, and any are a `u8`.
     Ok(take(unsafe {
         slice::from_raw_parts(memory.buf_ptr().cast::<u8>(), memory.len_bytes())
     }))
 }
 
-/// A new object of Python with so many bytes, which `fill` writes: all of them.
+/// A new bytes object of this length, all of which `fill` writes.
 ///
 /// `PyBytes::new_with` would write zeros first, which takes a third of the time of the random bytes.
 pub(crate) fn new_bytes<'py>(

@@ -306,7 +306,7 @@ fn refused(error: ElementError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The value of a parameter. A distribution without one of them refuses.
+/// The value of a parameter. A distribution that does not have it refuses.
 fn value_of(kind: Kind, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     Ok(match kind {
         Kind::Float => Value::Float(value.extract()?),
@@ -336,7 +336,7 @@ fn points(
     fill_rows(out.py(), numbers, dimensions, start, threads, fill)
 }
 
-/// Fills `out` with rows of so many numbers; rows of one number may lie in a block.
+/// Fills `out` with rows of `width` numbers; rows of one number may be in a block.
 fn fill_rows<T: Send + Copy>(
     py: Python<'_>,
     out: &mut [T],

@@ -28,7 +28,7 @@ const DEFAULT_BYTES: isize = 32;
 /// ValueError
 ///     If nbytes is negative.
 /// MemoryError
-///     If there is no memory for so many.
+///     If there is no memory for this many.
 ///
 /// Examples
 /// --------
@@ -98,9 +98,9 @@ pub(crate) fn reseed(py: Python<'_>) -> PyResult<u64> {
     py.detach(wellspring::reseed).map_err(failed)
 }
 
-/// Hash bytes into the pools, without credit: data of an attacker does no harm.
+/// Hash bytes into the pools, without credit: data from an attacker weakens nothing.
 ///
-/// They take effect with a later reseed. The call never waits, and drops data if 64 calls wait for the pools.
+/// They take effect at a later reseed. The call never waits, and drops the data if data of 64 calls waits for the pools.
 ///
 /// Parameters
 /// ----------
@@ -118,7 +118,7 @@ pub(crate) fn mix(data: &Bound<'_, PyAny>) -> PyResult<()> {
 /// Prepare this process, and the calling thread, for a sandbox that forbids system calls, as strict seccomp does.
 ///
 /// Afterwards, and in all children, no draw makes a system call, no call of this package starts a thread, and reseeds take the
-/// processor's instructions alone. There is no way back. Call it before the filter is installed, and on each thread that will
+/// processor's instructions alone. This cannot be undone. Call it before the filter is installed, and on each thread that will
 /// draw. docs/start/python.md says which system calls Python itself makes.
 ///
 /// Raises

@@ -186,7 +186,7 @@ def test_scrambled_points_are_as_even_as_those_of_scipy_and_each_name_has_its_ow
         assert np.abs(single.mean(0) - 0.5).max() < 0.04 and np.abs(single.std(0) - 12**-0.5).max() < 0.02
 
 
-# Arguments that are no parameters of a distribution.
+# Arguments that are not parameters of a distribution.
 OTHERS = {"self", "size", "dtype", "out", "first", "at", "of", "scramble", "endpoint", "a", "replace"}
 
 

@@ -10,7 +10,7 @@
 // whatever fails counts as no page. The timer does not keep a program alive. After a change, in this order:
 //
 // - OpenSSL takes 256 bits from wellspring, by libwellspring-preload.so one folder above this file: `crypto`, TLS, keys;
-// - what `crypto` has ready, 128 identifiers for `randomUUID` and 1024 numbers for `randomInt`, is drawn and thrown away;
+// - what `crypto` has ready, 128 identifiers for `randomUUID` and 1024 numbers for `randomInt`, is drawn and discarded;
 // - so are the pools of `nanoid` and `uuid`, and of what the program has given to `register`;
 // - `Math.random` draws on AES-256 with a new key from then on: nothing can reach the state of V8's own generator.
 //
@@ -28,7 +28,7 @@ const LIBRARY = process.env.WELLSPRING_PRELOAD ?? path.join(__dirname, '..', 'li
 const PAGE_BYTES = 4096;
 const COUNTER = 104;
 const LOOK_MS = 10;
-// Where there is no page, the timer looks for one once in so many looks.
+// Where there is no page, one look of the timer in this many opens the path.
 const LOOKS_WITHOUT_PAGE = 100;
 // Numbers that `Math.random` has ready after a notice.
 const POOL = 1024;

@@ -1,4 +1,4 @@
-//! The figures of this machine's make, from docs/measurements/curves, beside this run's figures.
+//! The figures of this machine's CPU model, from docs/measurements/curves, beside this run's figures.
 //!
 //! The comparison uses a ratio within one run, wellspring's throughput to the throughput of `rand::rng()`: the load of a machine
 //! changes it less than a throughput.
@@ -40,7 +40,7 @@ fn ratio(file: &Value, request: Request) -> Option<f64> {
     Some(throughput(file, OURS, request)? / throughput(file, RAND, request)?)
 }
 
-/// This run's ratios beside the make's. `None` without throughput in the report.
+/// This run's ratios beside the model's. `None` without throughput in the report.
 pub(crate) fn table(report: &Report) -> Option<Table> {
     if report.throughput.is_empty() {
         return None;

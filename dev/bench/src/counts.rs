@@ -30,7 +30,7 @@ const REPEATS: usize = 16;
 /// Requests of a batch. A buffer of 6656 bytes serves 13 reads of 512 bytes: of batches of 256 bytes every second has no refill,
 /// of smaller ones more, and batches of 4 KiB have 8.
 const REQUESTS: u64 = 13;
-/// u64 in a buffer: a batch of so many has one refill.
+/// u64 in a buffer: a batch of this many has one refill.
 const WORDS_OF_A_BUFFER: u64 = 832;
 /// The share by which a count may grow.
 const MARGIN: f64 = 0.02;

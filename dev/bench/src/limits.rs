@@ -1,5 +1,5 @@
-//! The figures that the project wants to reach, as ratios within one run where possible. No figure is here that the limits of a
-//! known make exclude: docs/explanation/speed.md computes them.
+//! The figures that the project wants to reach, as ratios within one run where possible. Figures that the limits of a known CPU
+//! model rule out are not here: docs/explanation/speed.md computes them.
 
 use crate::doors::{self, Row};
 use crate::peers::names as peer;

@@ -8,7 +8,7 @@
 //! many        many threads, many engines
 //! doors       the doors for other languages and existing programs, beside what they replace
 //! numbers     numbers of all kinds, beside other crates' numbers
-//! baseline    the figures of this machine's make, of an earlier day
+//! baseline    earlier figures of this machine's CPU model
 //! limits      the figures that the project wants to reach
 //! regression  has wellspring become slower?
 //! counts      how many instructions does a read take? The gate that no load disturbs

@@ -1,4 +1,4 @@
-//! Many threads and many engines, each at two sizes: a cost that grows faster than their number is seen.
+//! Many threads and many engines, each at two sizes: this shows a cost that grows faster than their number.
 //!
 //! Memory is what the process has resident (`VmRSS`), so that stacks, taps and engines all count. Time is the process's time on
 //! a CPU, in user mode and in the kernel: on a busy machine the scheduler decides how much time passes on the clock.

@@ -1,4 +1,4 @@
-//! A guest's ring and descriptors of any bytes: no panic, no byte outside of the buffers that it names, and no request
+//! A guest's ring and descriptors of any bytes: no panic, no byte outside the buffers that it names, and no request
 //! that gets more than it asked for or than the service gives at once.
 
 #![no_main]

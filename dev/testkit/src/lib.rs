@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! programs   installed programs, folders, C programs, the output of programs; the long form of tests
-//! process    children: made in two ways, heard through shared memory, never waited for without end
+//! process    children: made in two ways, answer through shared memory, never waited for without end
 //! memory     searches the memory of a process for values, without holding one of them
 //! repeats    bytes that were handed out twice, and zeros that were never random
 //! timer      signals, as often as asked

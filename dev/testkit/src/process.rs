@@ -1,4 +1,4 @@
-//! Children: made in two ways, heard through shared memory, never waited for without end.
+//! Children: made in two ways, answer through shared memory, never waited for without end.
 
 use core::fmt::{self, Write};
 use core::ptr;

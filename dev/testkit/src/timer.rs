@@ -18,7 +18,7 @@ impl Timer {
             let mut timer = ptr::null_mut();
             let made = libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer);
             assert_eq!(made, 0);
-            // A second or more is no number of nanoseconds here.
+            // A second or more is not a number of nanoseconds here.
             let nanoseconds = |time_ns| libc::timespec {
                 tv_sec: time_ns / 1_000_000_000,
                 tv_nsec: time_ns % 1_000_000_000,

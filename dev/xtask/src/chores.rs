@@ -196,7 +196,7 @@ pub(crate) fn skip(reason: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The peers of the benchmark. They are outside of the workspace, to keep them out of the dependency tree.
+/// The peers of the benchmark. They are outside the workspace, to keep them out of the dependency tree.
 pub(crate) fn bench(words: impl Iterator<Item = String>) -> Result<(), String> {
     let words: Vec<String> = words.collect();
     let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
@@ -234,7 +234,7 @@ pub(crate) fn deny(mut words: impl Iterator<Item = String>) -> Result<(), String
     } else if !is_partial {
         skip("known vulnerabilities: the database is out of reach: cargo deny fetch db")?;
     }
-    // The examples, the benchmark, the fuzz targets, the Python package and the crate for wgpu are outside of the workspace.
+    // The examples, the benchmark, the fuzz targets, the Python package and the crate for wgpu are outside the workspace.
     let tracked = tracked(&root())?;
     let locks = tracked.iter().filter(|path| path.ends_with("Cargo.lock"));
     locks

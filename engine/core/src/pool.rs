@@ -1,7 +1,7 @@
-//! Fortuna's accumulator: 32 pools that fill at the same pace and are emptied at very different ones.
+//! Fortuna's accumulator: 32 pools that fill at the same pace and empty at very different paces.
 //!
-//! An attacker who makes events himself can follow pool 0, and perhaps pool 1, from reseed to reseed. Pool i is used in
-//! every 2^i-th reseed only, so that some pool gathers enough entropy that the attacker does not know before it is used
+//! An attacker who makes some of the events can follow pool 0, and perhaps pool 1, from reseed to reseed. Pool i is used
+//! only in every 2^i-th reseed, so that before its use some pool collects enough entropy that the attacker does not know
 //! (FS&K 9.5).
 
 use crate::event::Event;
@@ -142,7 +142,7 @@ impl Accumulator {
 
     fn is_time(&self, now_ms: u64) -> bool {
         match now_ms.checked_sub(self.last_reseed_ms) {
-            // No reseed so far; or 2^32, and then an early reseed does no harm.
+            // No reseed so far; or 2^32, and then an early reseed costs nothing.
             _ if self.reseeds == 0 => true,
             // The clock went back.
             None => true,

@@ -1,7 +1,7 @@
 //! The atomics of the lock-free parts: the real ones, or loom's in a model check.
 //!
-//! Not every processor has atomics of 64 bits (32-bit Arm before version 6K, MIPS and PowerPC have none). Words that
-//! only carry data are `usize` therefore.
+//! Not every processor has atomics of 64 bits (32-bit Arm before version 6K, MIPS and PowerPC have none). Therefore
+//! words that only carry data are `usize`.
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

@@ -5,7 +5,7 @@ use crate::shared_page::SharedPage;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering, compiler_fence, fence};
 
-/// The page that stands in until another is watched: zeros, on their own cache line. Never written.
+/// The page that is used until another is watched: zeros, on their own cache line. Never written.
 #[repr(align(64))]
 struct Still {
     _zeros: [u64; 8],
@@ -30,8 +30,8 @@ pub struct CloneWords {
 /// A word, and the page that it is on.
 #[derive(Debug)]
 struct Word {
-    /// On the page, or [`STILL`]. Null for the first word until one of both is watched: so a read that finds nothing to
-    /// compare makes one load.
+    /// On the page, or [`STILL`]. Null for the first word until either is watched: so a read with nothing to compare
+    /// makes one load.
     address: AtomicPtr<AtomicU64>,
     /// The first page, or null. Later ones take its addresses: a reader may be about to load the word of a page that was
     /// replaced a moment ago.
@@ -67,7 +67,7 @@ impl Word {
         let address = NonNull::new(self.address.load(Ordering::Acquire))?;
         // SAFETY: `STILL`, or a word of the page, which is unmapped when this is dropped. It is only loaded from, as
         // `STILL` requires. The page cannot be written by this process, and of such memory Rust defines relaxed loads
-        // alone: so the fence comes extra. On x86-64 it is no instruction.
+        // alone: so the fence comes extra. On x86-64 it compiles to no instruction.
         let word = unsafe { address.as_ref().load(Ordering::Relaxed) };
         fence(Ordering::Acquire);
         Some(word)
@@ -101,7 +101,7 @@ impl CloneWords {
     ///
     /// # Panics
     ///
-    /// When `number` is above 1, or `offset` is no multiple of 8 within the page.
+    /// When `number` is above 1, or `offset` is not a multiple of 8 within the page.
     pub fn watch(&self, number: usize, page: SharedPage, offset: usize) -> Result<(), OsError> {
         assert!(SharedPage::has_word(offset));
         self.words[number].watch(page, offset)?;

@@ -8,7 +8,7 @@ use core::fmt;
 pub enum FileFault {
     /// The name is a symbolic link: another file could be behind it at any time.
     Link,
-    /// It is no regular file.
+    /// It is not a regular file.
     NotAFile,
     /// It belongs to a user other than root and the user of this process.
     Owner,

@@ -48,7 +48,7 @@ impl SignalsBlocked {
     /// interrupted has blocked signals: it may hold any of our locks, so take none.
     ///
     /// The two are told apart by the depth of the read, so that this is certain during a
-    /// [`ThreadRead`](crate::thread_state::ThreadRead), and not outside of one.
+    /// [`ThreadRead`](crate::thread_state::ThreadRead), and not outside one.
     #[must_use]
     pub fn try_new() -> Option<Self> {
         let local = thread::local();
@@ -58,7 +58,7 @@ impl SignalsBlocked {
     }
 
     /// Like [`try_new`](Self::try_new), but for code whose caller holds no [`SignalsBlocked`]. Returns `None`, after
-    /// [`sandbox::prepare`], if this thread holds a [`SignalsBlocked`] at any depth. This is certain outside of a
+    /// [`sandbox::prepare`], if this thread holds a [`SignalsBlocked`] at any depth. This is certain outside a
     /// [`ThreadRead`](crate::thread_state::ThreadRead) as well.
     #[must_use]
     pub fn try_first() -> Option<Self> {

@@ -28,7 +28,7 @@ pub(crate) fn are_forbidden() -> bool {
     FORBIDDEN.load(Ordering::Relaxed) != 0
 }
 
-/// The time at which clocks stand still, if they do.
+/// The time at which clocks stopped, if they did.
 pub(crate) fn stopped_ms() -> Option<u64> {
     let stopped_ms = STOPPED_MS.load(Ordering::Relaxed);
     (stopped_ms != 0 && are_forbidden()).then_some(stopped_ms)

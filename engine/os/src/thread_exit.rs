@@ -35,8 +35,8 @@ pub(crate) fn prepare() {
 
 /// Sees to it that this thread's slots are released when it ends.
 ///
-/// Not where that might allocate in a signal handler, which may have interrupted malloc(3): then a later read on the
-/// same thread does it, outside of a handler.
+/// Not where that might allocate in a signal handler, which may have interrupted malloc(3): then a later read on the same
+/// thread does it, outside a handler.
 pub(crate) fn arm(local: &ThreadData, depth: usize) {
     let key = KEY.load(Ordering::Acquire);
     if local.exit_is_armed.get() || key == NONE || key == GONE {

@@ -32,7 +32,7 @@ use core::sync::atomic::{
 /// const { assert_zeroed::<Position>() };
 /// ```
 ///
-/// So is padding, whose bytes are no value:
+/// So is padding, whose bytes are not a value:
 ///
 /// ```compile_fail,E0080
 /// use wellspring_os::zeroed::{Zeroed, assert_zeroed};

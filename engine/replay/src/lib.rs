@@ -15,7 +15,7 @@
 //! samples data=HEX                                its next samples, judged at once
 //! samples n=N data=HEX                            the same, N times
 //!   health state=S credited=B mixed=B discarded=B repetition=I,P proportion=I,P
-//!                                                 the source's state, the bytes used and thrown away,
+//!                                                 the source's state, the bytes used and discarded,
 //!                                                 the failures of each test, intermittent and permanent
 //! STATE: reseeds=R len0=L C=HEX(16 bytes, little endian) K=HEX(32 bytes)|none
 //! ```

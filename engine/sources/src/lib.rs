@@ -11,12 +11,12 @@
 //! | [`NoiseFile`] | a device or a pipe that the operator names | the operator's | slow |
 //! | [`NoiseCommand`] | a command that the operator names | the operator's | slow |
 //!
-//! Jitter, Wakeups, Interrupts and Hwrng are there on Linux alone, where they were assessed; NoiseFile and NoiseCommand not on
-//! Windows.
+//! Jitter, Wakeups, Interrupts and Hwrng exist on Linux alone, where they were assessed; NoiseFile and NoiseCommand everywhere
+//! except on Windows.
 //!
 //! Each keeps the contract of [`wellspring_core::source::Source`]: it never waits without a bound and never panics. A raw
 //! sample is in the destination alone when a call returns; copies on the stack are wiped. How the claims were assessed
-//! is in `docs/explanation/entropy.md`. Bytes that users mix in and seed files are no sources: an engine takes them as events.
+//! is in `docs/explanation/entropy.md`. Bytes that users mix in and seed files are not sources: an engine takes them as events.
 
 #![forbid(unsafe_code)]
 

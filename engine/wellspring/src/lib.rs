@@ -17,8 +17,8 @@
 //! * **Backtracking resistance.** After a call returns, nothing in the process can recompute its output.
 //! * **Fork.** A child process never repeats its parent, whatever system call made it. A child of fork(3) also gets a
 //!   secret from the engine of its parent process, and is seeded by it if the system refuses it random bytes.
-//! * **Nested contexts.** Signal handlers may draw. They never get the bytes of the read they interrupt. (The first use
-//!   in a process allocates: make it outside of a handler.)
+//! * **Nested contexts.** Signal handlers may draw. They never get the bytes of the read they interrupt. (The first use in a
+//!   process allocates: make it outside a handler.)
 //! * **Freshness.** The engine reseeds itself, and with it every tap. Every key of a tap takes the cycle counter in, and
 //!   on Linux 6.11 and later fresh output of the system, so that clones of a machine diverge.
 //!

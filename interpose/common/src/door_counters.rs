@@ -87,7 +87,7 @@ pub struct Counts {
     pub failures: u64,
 }
 
-/// The word of a page of counters that tells it from other files, and its place.
+/// The word that marks a page of counters, and its place.
 const MARK: u64 = u64::from_le_bytes(*b"counters");
 const MARK_OFFSET: usize = 8;
 

@@ -5,9 +5,9 @@
 //! Processes are counted when their parent calls fork(3); others, such as a program after execve(2), when they first draw.
 //! Threads are counted when they first draw.
 //!
-//! Nothing repeats after the command has ended: a service that it started would make its keys of a seed that others know. A word
-//! of the page tells it, which the kernel changes also when SIGKILL ends the command: the word of a lock that a thread takes
-//! with it (set_robust_list(2)). So a draw costs no system call, and the program has no descriptor.
+//! Nothing repeats after the command has ended: otherwise a service that it started would make its keys from a seed that others
+//! know. A word of the page shows the end: the word of a lock that a thread takes with it (set_robust_list(2)), which the
+//! kernel changes even when SIGKILL ends the command. So a draw costs no system call, and the program has no descriptor.
 
 use crate::run_page;
 use core::cell::Cell;
@@ -28,7 +28,7 @@ use wellspring_pseudo::{Algorithm, Stream};
 /// The environment variable that holds the path of the page.
 pub const VARIABLE: &str = "WELLSPRING_REPEAT";
 
-/// The word of a page with a seed that tells it from other files, and its place.
+/// The word that marks a page with a seed, and its place.
 const MARK: u64 = u64::from_le_bytes(*b"repeated");
 const MARK_OFFSET: usize = 32;
 
@@ -41,7 +41,7 @@ pub enum Library {
     Provider = 1,
 }
 
-/// The word that tells whether the command lives. Its lower 32 bits are the number of a thread of the command, or have
+/// The word that shows whether the command lives. Its lower 32 bits are the number of a thread of the command, or have
 /// `FUTEX_OWNER_DIED`, or are 0.
 const HOLDER_OFFSET: usize = 40;
 

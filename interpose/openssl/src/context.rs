@@ -44,7 +44,7 @@ pub(crate) const fn entries(own: usize) -> usize {
     COMMON.len() + own + 1
 }
 
-/// Returns the caller's memory, if a context may now give so many bytes of this strength.
+/// Returns the caller's memory, if a context may now give this many bytes of this strength.
 ///
 /// # Safety
 ///

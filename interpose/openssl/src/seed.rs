@@ -1,4 +1,4 @@
-//! WELLSPRING-SEED: a seed source beneath OpenSSL's own generator, for programs that must keep that.
+//! WELLSPRING-SEED: a seed source beneath OpenSSL's own generator, for programs that must keep OpenSSL's.
 
 use crate::abi::{self, Dispatch, NO, YES, functions, table};
 use crate::context::{COMMON, entries, granted};

@@ -1,7 +1,7 @@
 //! Gives generators that are not ours new state when the machine was cloned.
 //!
-//! - `rand`, `random`, `drand48` and their kin, only if the program's environment asks for it. They have a seed always: 1,
-//!   by the C standard, if the program gave none. Whether the program wants the sequence of its seed cannot be told.
+//! - `rand`, `random`, `drand48` and their kin, only if the program's environment asks for it. They always have a seed: by the
+//!   C standard 1, if the program set none. The guard cannot see whether the program wants the sequence of its seed.
 //! - Node's OpenSSL, by an entry point that the guard for Node calls. Other programs take the provider, whose generator
 //!   compares the page itself.
 //!

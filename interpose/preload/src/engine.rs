@@ -44,8 +44,8 @@ fn try_fill_first(bytes: &mut [u8]) -> Result<(), Error> {
     fill_by(make()?, bytes)
 }
 
-/// These three are not inlined: the first read may be on a signal stack of 8 KiB, and then takes as much of it as one of them,
-/// not as much as all.
+/// These three are not inlined: the first read may be on a signal stack of 8 KiB, and then uses the stack of one of them, not
+/// of all.
 #[inline(never)]
 fn fill_repeated(bytes: &mut [u8]) -> bool {
     repeat::fill(bytes)
@@ -56,8 +56,8 @@ fn fill_by(engine: &Engine, bytes: &mut [u8]) -> Result<(), Error> {
     engine.try_fill(bytes)
 }
 
-/// Makes the engine, if there is memory; not in a sandbox. Reads try it at the 1st, 2nd, 4th, 8th .. of them, so that a
-/// program without memory does not pay for it at each.
+/// Makes the engine, if there is memory; not in a sandbox. The 1st, 2nd, 4th, 8th .. read tries it, so that a program without
+/// memory does not pay for it at each read.
 #[inline(never)]
 pub(crate) fn make() -> Result<&'static Engine, Error> {
     if let Some(engine) = engine() {

@@ -1,8 +1,8 @@
 //! An allocator that does not use malloc(3), whose lock the caller may hold.
 //!
-//! An engine allocates only while it is built: 19 KiB for one NUMA node, 24 KiB for 64. Rust ends a process to which it can
-//! give no memory, so [`reserve`] maps all of that first, for the thread that is about to build; without it the kernel
-//! answers the program.
+//! An engine allocates only while it is built: 19 KiB for one NUMA node, 24 KiB for 64. Rust ends a process when it has no
+//! memory for it, so [`reserve`] maps all of that first, for the thread that is about to build; without it the kernel answers
+//! the program.
 //!
 //! The memory is never given back. The block that was freed last is used again. Files about NUMA nodes are read into a buffer
 //! of 8 KiB each.

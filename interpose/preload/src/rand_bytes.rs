@@ -3,9 +3,9 @@
 //! They draw from wellspring only if the program's environment asks for it, because a program may be bound to OpenSSL's
 //! own generator by its rules. Otherwise each call goes on to OpenSSL.
 //!
-//! To find OpenSSL is the hard part. Where a program loads a module with dlopen(3), as Python does with its module ssl,
+//! Finding OpenSSL is the hard part. Where a program loads a module with dlopen(3), as Python does with its module ssl,
 //! the module's OpenSSL is not among the global symbols. The module's call still reaches this library, which is global,
-//! but RTLD_NEXT then finds nothing. So the original is looked up as the loader would have done it for the caller: first
+//! but RTLD_NEXT then finds nothing. So this module looks up the original as the loader would have for the caller: first
 //! among the global symbols behind this library, then among the libraries that the caller's own file needs. The address
 //! to which the call returns says which file that is.
 
@@ -96,7 +96,7 @@ unsafe fn answer(
         // SAFETY: the same contract.
         Some(function) => unsafe { function(destination, length) },
         None if is_asked => NO,
-        // No OpenSSL that we could find: bytes from here do the caller no harm, an error might.
+        // We found no OpenSSL: the caller can use bytes from here, and might not expect an error.
         // SAFETY: the same contract.
         None => unsafe { serve(destination, length) }.unwrap_or(NO),
     }

@@ -2,12 +2,12 @@
 //! They also serve getrandom(2) for programs that call it by its number, as OpenSSL does if it was built without
 //! getentropy.
 //!
-//! A sandbox may end the process at any system call but getrandom(2). An engine makes a few system calls: it blocks
-//! signals, maps memory, looks for files. So before a program installs a filter, this thread gets its tap, and the
-//! engine stops making system calls. When the kernel has installed no filter the engine goes on as before: programs ask
-//! with calls that must fail which filters the kernel knows. Nor does a filter of a child of vfork(2) count, whose
-//! memory is its parent's. Before glibc 2.35 and Linux 5.5 such a child of a process that has not drawn looks like a process of
-//! its own, as one of raw clone(2) does: then its parent makes no system call either for the rest of its life.
+//! A sandbox may end the process at any system call but getrandom(2). An engine makes a few system calls: it blocks signals,
+//! maps memory, looks for files. So before a program installs a filter, this thread gets its tap, and the engine stops making
+//! system calls. If the kernel has installed no filter, the engine goes on as before: programs make calls that must fail to ask
+//! which filters the kernel knows. A filter of a child of vfork(2), whose memory is its parent's, does not count either. Before
+//! glibc 2.35 and Linux 5.5 such a child of a process that has not drawn looks like a separate process, as a child of raw
+//! clone(2) does: then its parent too makes no system call for the rest of its life.
 //!
 //! This library does not see a filter that the program installs by its own system call instruction, or that it has
 //! inherited over exec; then a system call of the engine may end the process. A question to the kernel would not help:

@@ -1,9 +1,10 @@
-//! Tells a child of vfork(2), which uses its parent's memory until its exec, from a process with memory of its own. What such a
-//! child does, a filter for example, must not be noted in that memory as the parent's.
+//! Distinguishes a child of vfork(2), which uses its parent's memory until its exec, from a process with its own memory. The
+//! library must not record in that memory what such a child does, such as installing a filter, as the parent's.
 //!
-//! The kernel forgets in a child with its parent's memory which restartable sequences (rseq(2)) the C library has registered, and
-//! in no other child. So a process in which it takes another registration, though the C library made one, is such a child.
-//! Linux knows rseq(2) since 4.18 and forgets since 5.5; glibc registers since 2.35. Elsewhere only `sandbox::owns_memory` tells.
+//! In a child with its parent's memory, and in no other child, the kernel forgets which restartable sequences (rseq(2)) the C
+//! library has registered. So a process is such a child if the kernel accepts another registration, though the C library made
+//! one. Linux has rseq(2) since 4.18 and forgets since 5.5; glibc registers since 2.35. Elsewhere only `sandbox::owns_memory`
+//! decides.
 
 use crate::next::Next;
 use crate::system::call;

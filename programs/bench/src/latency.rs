@@ -213,7 +213,7 @@ fn harvesting() -> Histogram<u64> {
     histogram
 }
 
-/// A source whose draws are counted: that tells which read harvested.
+/// A source whose draws are counted: the count shows which read harvested.
 struct Counted<S>(S, Arc<AtomicU64>);
 
 impl<S: Source> Source for Counted<S> {

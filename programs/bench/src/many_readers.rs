@@ -2,10 +2,10 @@
 //!
 //! The time of such a read without the scheduler: a read does not count if the kernel gave the CPU to another thread
 //! meanwhile (`ru_nivcsw` of getrusage(2)). A read that *slept* counts in full, with the time until its thread got a
-//! CPU back: a reader sleeps for a lock only.
+//! CPU back: a reader sleeps only for a lock.
 //!
 //! Interrupts stay in the figure: the longer a read, the more of them fall into it. So each thread times the same read
-//! on its own engine as well. No other thread wants the lock of that engine; what such a read takes is not caused by a
+//! on its own engine as well. No other thread takes that engine's lock, so the time of such a read is not caused by a
 //! queue.
 
 use crate::generator::time_ns;

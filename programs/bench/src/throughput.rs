@@ -1,5 +1,4 @@
-//! Throughput: all cases in turn, in short slices, round after round. What slows the machine for a while slows all
-//! cases alike.
+//! Throughput: all cases in turn, in short slices, round after round. A slow spell of the machine slows all cases alike.
 
 use crate::generator::{Generator, Request, Threads};
 use crate::statistics::{coefficient_of_variation, median, median_ratio, spread};

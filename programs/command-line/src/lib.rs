@@ -1,13 +1,13 @@
-//! The edges that the programs `wellspring` and `wellspringd` have alike: whether the caller closed a standard stream,
-//! wrong arguments as one line, lines that do not command a terminal, and tables for people.
+//! The edges that the programs `wellspring` and `wellspringd` share: whether the caller closed a standard stream, wrong
+//! arguments as one line, lines that do not command a terminal, and tables for people.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 // Closed streams. On Unix, before `main`, the Rust runtime opens /dev/null in place of a standard stream that is closed. From
-// then on a write to it succeeds and the bytes are lost, and nothing tells it from `> /dev/null`: some programs open that for
-// reading and writing too. So this file looks before the runtime does.
+// then on a write to it succeeds and the bytes are lost, as with `> /dev/null`, from which it cannot be distinguished: some
+// programs open that for reading and writing too. So this file looks before the runtime does.
 
 static INPUT_CLOSED: AtomicBool = AtomicBool::new(false);
 static OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);

@@ -29,7 +29,7 @@ pub(crate) struct EngineRequest {
     #[arg(long, value_name = "NAME", value_parser = named(Backend::ALL, Backend::name))]
     backend: Option<Backend>,
 
-    /// Nodes and CPUs, like nodes=4,cpus=8 [default: those of this machine]
+    /// Nodes and CPUs, like nodes=4,cpus=8 [default: this machine's]
     ///
     /// Each node gets the same number of neighbouring CPUs. The modes canonical and concurrent use one node.
     #[arg(long, value_name = "TOPOLOGY")]
@@ -37,14 +37,14 @@ pub(crate) struct EngineRequest {
 
     /// A file that carries seeds over a reboot [default: none]
     ///
-    /// The command reads it, replaces it, mixes the old seed in, and writes it again at the end. A file that does not
-    /// exist is made; its folder must exist. A damaged seed file is replaced. A file of another kind stays as it is. In
-    /// both cases, and if the file cannot be replaced, a line on stderr says so and the command continues. See
-    /// wellspring seed.
+    /// The command reads the file, replaces it, mixes the old seed in, and writes the file again at the end. It makes a
+    /// missing file, but not its folder. It replaces a damaged seed file, and leaves a file of another kind as it is.
+    /// In both cases, and if it cannot replace the file, it says so in a line on stderr and continues. See wellspring
+    /// seed.
     #[arg(long, value_name = "FILE")]
     seed_file: Option<PathBuf>,
 
-    /// Collect noise in a separate thread, also from slow sources; then no read has to do it
+    /// Harvest noise in a separate thread, also from slow sources; then no read has to do it
     #[arg(long)]
     harvester: bool,
 }

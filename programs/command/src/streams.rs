@@ -189,7 +189,7 @@ impl Output {
             return Err(Failure::work(format!("{name}: it is closed")));
         }
         let own = own_output().map_err(|error| Failure::work(format!("{name}: {error}")))?;
-        // Fails if this is no pipe or the system does not allow it: then the pipe keeps its capacity.
+        // Fails if this is not a pipe or the system does not allow it: then the pipe keeps its capacity.
         #[cfg(target_os = "linux")]
         let _ = rustix::pipe::fcntl_setpipe_size(&own, PIPE_BYTES);
         Ok(Self::new(own, name))

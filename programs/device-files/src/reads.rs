@@ -1,8 +1,8 @@
 //! Answers reads: short ones at once, long ones in turns. A user who has drawn its share gets the answer later.
 //!
-//! The threads of `fuser` take requests from the kernel, in the order in which they came. The thread that takes a short
-//! read answers it. A long read waits for the turn of its user; the thread that took it then answers reads whose turn it
-//! is, until none waits. One thread always stays with the kernel's queue, so a short read waits for short work alone.
+//! The threads of `fuser` take requests from the kernel, in the order in which they came. The thread that takes a short read
+//! answers it. A long read waits for the turn of its user; the thread that took it then answers reads whose turn it is,
+//! until none waits. One thread always takes requests from the kernel, so a short read waits only for short work.
 
 use core::cell::RefCell;
 use fuser::{Errno, ReplyData};

@@ -10,11 +10,11 @@
 //! notify    calls to guests, a way out of a call that waits, and answers                              [unsafe: signals]
 //! ```
 //!
-//! Each user has a thread. A hypervisor can make this thread wait: its memory is freed or cleared in a page fault, a file
-//! system of its own does not end close(2). So it can stop its own user's guests, and no others. The thread makes the bytes
-//! of a request when it answers the request and keeps none, so two copies of one guest get different bytes. Everything
-//! that the other end sends is treated as hostile: a request with wrong descriptors is completed with no bytes, and any
-//! other fault ends the connection.
+//! Each user has a thread. A hypervisor can make this thread wait: by memory that is freed or cleared in a page fault, or
+//! by its own file system, which does not end close(2). So it can stop its own user's guests, and no others. The thread
+//! makes the bytes of a request when it answers the request and keeps none, so two copies of one guest get different bytes.
+//! Everything that the other end sends is treated as hostile: a request with wrong descriptors is completed with no bytes,
+//! and any other fault ends the connection.
 
 mod device;
 mod guest;

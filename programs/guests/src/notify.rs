@@ -45,8 +45,8 @@ impl GuestCalls {
         Ok(())
     }
 
-    /// Tells a guest that requests are completed. Returns `false` if that had to be interrupted. If the counter is full,
-    /// the guest was told often enough.
+    /// Notifies a guest that requests are completed. Returns `false` if that had to be interrupted. If the counter is full,
+    /// the guest has enough notifications.
     pub(super) fn call(&self, guest: BorrowedFd<'_>) -> bool {
         let now = Timespec::default();
         let mut polled = [PollFd::from_borrowed_fd(guest, PollFlags::OUT)];

@@ -83,8 +83,8 @@ pub fn serve_next(
 
 type Buffer = (GuestAddress, u32);
 
-/// The buffers of a chain. `None` if one is read-only or outside of the memory, if there are too many, or if the chain
-/// goes in a loop or ends in a descriptor that does not exist.
+/// The buffers of a chain. `None` if one is read-only or outside the memory, if there are too many, or if the chain goes
+/// in a loop or ends in a descriptor that does not exist.
 fn buffers<M>(chain: DescriptorChain<M>) -> Option<Vec<Buffer>>
 where
     M: Deref + Clone,

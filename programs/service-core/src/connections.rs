@@ -2,8 +2,8 @@
 //! too many; and the descriptors that are kept back for root, for guests and for the service itself.
 //!
 //! When there is no room, the user with the most connections loses the connection that has been idle for the longest time, and
-//! a user who holds fewer gets its place. So no number of users keeps a user without a connection out. Root's connections and
-//! guests never give way: a virtual machine does not connect again.
+//! a user who holds fewer gets its place. So no number of users can keep out a user without a connection. Root's connections
+//! and guests never give way: a virtual machine does not connect again.
 
 use crate::config::LimitsSection;
 use crate::doors::{Door, add, get, greatest, subtract};

@@ -1,4 +1,4 @@
-//! The ground of the host service, which its guests (`wellspring-guests`) and its device files (`wellspring-device-files`)
+//! The part of the host service that its guests (`wellspring-guests`) and its device files (`wellspring-device-files`)
 //! share.
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //! sandbox      gives up privileges, and closes the sandbox
 //! ```
 //!
-//! Each reads only what stands above it.
+//! Each uses only modules above it.
 
 pub mod clients;
 pub mod config;

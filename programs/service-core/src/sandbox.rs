@@ -1,8 +1,8 @@
 //! Gives up privileges, and closes the sandbox: what the configuration needs stays allowed, and nothing else.
 //!
-//! An attacker who takes the process over after that can start no program and no other process, open no file outside of the
-//! list below, reach no other process, and make no memory executable. Landlock decides by files and folders, the filter by
-//! system calls and their arguments. Where the kernel has no Landlock, the filter and the rights of the service's user are left.
+//! An attacker who takes the process over after that can start no program and no other process, open no file outside the list
+//! below, reach no other process, and make no memory executable. Landlock decides by files and folders, the filter by system
+//! calls and their arguments. Where the kernel has no Landlock, the filter and the rights of the service's user are left.
 
 use crate::config::Config;
 use crate::listener::PASS_RIGHTS;

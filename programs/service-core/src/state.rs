@@ -79,7 +79,7 @@ impl State {
         self.engine.try_fill(&mut [0]).is_ok()
     }
 
-    /// Changes the generation page, and tells the engine and the log of that.
+    /// Changes the generation page, and reports it to the engine and the log.
     pub fn change_generation(&self, reason: &str) {
         self.page.change();
         self.note_clone(format!("{reason}: the generation page changed"));

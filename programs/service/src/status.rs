@@ -268,7 +268,7 @@ fn problem(source: &SourceStats) -> Option<String> {
     }
 }
 
-/// Looks at the sources again and again, and tells of changes.
+/// Looks at the sources at intervals, and reports changes.
 #[derive(Debug, Default)]
 pub struct SourceWatch {
     /// Empty before the first look: a source is expected to work.

@@ -1,6 +1,6 @@
-//! Jumps of a linear engine, and steps in any number.
+//! Jumps of a linear generator, and any number of steps.
 //!
-//! A step of such an engine is a linear map T of its state bits over GF(2), and n steps are the map
+//! A step of such a generator is a linear map T of its state bits over GF(2), and n steps are the map
 //! T^n. By Cayley and Hamilton T^n is a polynomial in T with fewer coefficients than the state has
 //! bits: x^n modulo the characteristic polynomial of T. A jump computes that polynomial and applies
 //! it to the state. The second part takes as many steps as the state has bits, however large n is

@@ -2,26 +2,26 @@
 //! and test data.
 //!
 //! ```text
-//! (seed, path) --SeedSequence--> state or key words --engine or function--> bytes --> elements
+//! (seed, path) --SeedSequence--> state or key words --linear generator or function--> bytes --> elements
 //!
 //! splitmix64              one word becomes the words of a state
-//! jump                    the jumps of an engine, as polynomials of its step
-//! xorshift128plus         the engine with 128 bits of state
-//! xoshiro256plusplus      the engine with 256 bits of state, the better one
+//! jump                    the jumps of a linear generator, as polynomials of its step
+//! xorshift128plus         the linear generator with 128 bits of state
+//! xoshiro256plusplus      the linear generator with 256 bits of state, which is better
 //! xoshiro256plusplus_x16  sixteen of it in lanes, for long requests
 //! rng_trait               rand_core's trait for all of them
 //! philox                  Philox4x64-10, a function of a counter
 //! name                    an algorithm, a seed and a path, which become words exactly as in NumPy
-//! counter_function        the functions of a counter behind one face
+//! counter_function        the functions of a counter behind one interface
 //! stream                  a sequence of bytes that has a name and is read from any byte
 //! elements                arrays whose element i depends on the name and on i alone
 //! ```
 //!
 //! # No secrecy
 //!
-//! A few outputs of an engine are enough to compute all others, past and future. The seed of a stream is
-//! often a small number that can be guessed. That is why no type here implements `CryptoRng`: a
-//! function that makes keys does not accept them.
+//! A few outputs of a linear generator are enough to compute all others, past and future. The seed of a
+//! stream is often a small number that can be guessed. That is why no type here implements `CryptoRng`:
+//! a function that makes keys does not accept them.
 //!
 //! # Reproducibility
 //!

@@ -1,7 +1,7 @@
 //! The name of a stream: an algorithm, a seed and a path, which become the words of a state or key.
 //!
 //! ```text
-//! Algorithm              the list of engines and functions
+//! Algorithm              the list of linear generators and functions
 //! Path                   numbers, as text 3/0/17
 //! PooledSeedSequence     a seed and a path become words, exactly as in NumPy
 //! MixedSeed              a seed and a path, mixed for an algorithm
@@ -20,14 +20,14 @@ use core::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// `xoshiro256++`, an engine: see [`Xoshiro256PlusPlus`](crate::Xoshiro256PlusPlus). The better
-    /// choice among the engines.
+    /// `xoshiro256++`, a linear generator: see [`Xoshiro256PlusPlus`](crate::Xoshiro256PlusPlus). The
+    /// better choice among these.
     Xoshiro256PlusPlus,
-    /// `xoshiro256++x16`, sixteen engines side by side: see
+    /// `xoshiro256++x16`, sixteen of them side by side: see
     /// [`Xoshiro256PlusPlusX16`](crate::Xoshiro256PlusPlusX16). For streams of many kilobytes: over
     /// four times as fast there, but slower by the word, and slower to begin.
     Xoshiro256PlusPlusX16,
-    /// `xorshift128+`, an engine: see [`Xorshift128Plus`](crate::Xorshift128Plus).
+    /// `xorshift128+`, a linear generator: see [`Xorshift128Plus`](crate::Xorshift128Plus).
     Xorshift128Plus,
     /// `philox4x64-10`, a function: see [`philox4x64_10`](crate::philox4x64_10). `numpy.random.Philox`
     /// has the same stream.
@@ -129,8 +129,8 @@ pub const MAX_DEPTH: usize = 32;
 /// Empty text is an error: otherwise an unset variable in a script would make all tasks read the same
 /// stream.
 ///
-/// An element is below 2^32. NumPy breaks a larger one in two, so that different paths name one
-/// stream. Write a larger number as two elements, the lower half first.
+/// A number is below 2^32. NumPy breaks a larger one in two, so that different paths name one stream.
+/// Write a larger number as two elements, the lower half first.
 ///
 /// ```
 /// use wellspring_pseudo::Path;
@@ -445,8 +445,8 @@ const fn mix(left: u32, right: u32) -> u32 {
 /// A seed and a path, mixed into the pool that an algorithm asks for.
 ///
 /// AES-256 and ChaCha take keys of 256 bits, so that their pool has 256 bits as well. The others have
-/// NumPy's default pool of 128 bits: the key of Philox has 128 bits, and the streams of the engines
-/// were fixed with that pool.
+/// NumPy's default pool of 128 bits: the key of Philox has 128 bits, and the streams of the linear
+/// generators were fixed with that pool.
 #[derive(Clone)]
 pub(crate) enum MixedSeed {
     Bits128(SeedSequence),

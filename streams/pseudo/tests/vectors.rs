@@ -1,5 +1,5 @@
-//! The known answers in `vectors/`, whose heads say what their lines mean; the engines against other implementations of them;
-//! and sixteen lanes against sixteen generators that know nothing of one another.
+//! The known answers in `vectors/`, whose heads say what their lines mean; the linear generators against other
+//! implementations; and sixteen lanes against sixteen independent generators.
 
 use std::fmt;
 
@@ -516,7 +516,7 @@ fn the_digest_of_all_kinds_is_that_of_the_documents() {
     assert!(document.contains(&format!("# {digest}\n")), "{digest}");
 }
 
-// ---- engines ----
+// ---- linear generators ----
 
 /// The edition of `xorshift128plus.c` that SPL took over: it adds after the step.
 fn spl_next([x, y]: &mut [u64; 2]) -> u64 {

@@ -1,8 +1,8 @@
 //! Numbers from a generator of the calling thread: fast, and without secrecy.
 //!
-//! For schedulers, sampling, simulations and test data. A few outputs tell all others, past and future: no key, nonce,
-//! token or hash seed may come from here. No type of this crate implements rand_core's `CryptoRng`, so that no key
-//! comes from here by accident.
+//! For schedulers, sampling, simulations and test data. A few outputs reveal all others, past and future: no key, nonce,
+//! token or hash seed may come from here. No type of this crate implements rand_core's `CryptoRng`, so that no key comes from
+//! here by accident.
 //!
 //! [`u64()`](fn@u64) and [`fill`] draw on a xoshiro256++ (Blackman and Vigna, 2021) of the calling thread, without a
 //! lock, an atomic instruction or a barrier. It is seeded from the thread's tap, so that threads and child processes
@@ -101,7 +101,7 @@ fn with_generator<R>(mut draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
 fn draw_stored<R>(draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> Option<R> {
     let mut stored = Words::take()?;
     let words = stored.load();
-    // That generator has no state of zeros. One word tells: where it alone is zero, once in 2^64 draws, the thread gets
+    // That generator has no state of zeros. One word shows it: if only this word is zero, once in 2^64 draws, the thread gets
     // another generator.
     if words[0] == 0 {
         return None;

@@ -10,7 +10,7 @@ or `wellspring generation serve` changes after a clone, at each draw of
 
 After a change it gives new state to all of them, and to what the program has given to `register`. A generator with a seed,
 or whose state was set, keeps its sequence. A generator that is older than the guard keeps its sequence unless it is
-registered: the guard cannot tell whether it has a seed. The guard starts no thread, keeps no descriptor, and makes no
+registered: the guard cannot see whether it has a seed. The guard starts no thread, keeps no descriptor, and makes no
 system call at a draw.
 
     import wellspring.clone_guard
@@ -18,7 +18,7 @@ system call at a draw.
 
     python -m wellspring.clone_guard install            # for all programs of this environment, by a .pth file
 
-What is drawn between the restore and the change of the page is the same in both copies.
+Until the page changes, both copies draw the same numbers.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ def _reseed_legacy(generator: Any) -> None:
 
 
 def _heal_uuid(uuid: Any) -> None:
-    # A node that is no address of a network card was drawn at random: RFC 9562, section 6.10.
+    # A node that is not an address of a network card was drawn at random: RFC 9562, section 6.10.
     if (uuid._node or 0) & 1 << 40:
         uuid._node = None
     uuid._last_timestamp = None
@@ -366,7 +366,7 @@ def _watched_numpy(kind: Any) -> Any:
 
 
 class _Finder:
-    """Stands first among the finders, has another one find a module, and shows it to the guard when the program imports it."""
+    """The first of the finders: has another one find a module, and shows it to the guard when the program imports it."""
 
     _WATCHED = ("random", "numpy.random", "ssl", "uuid")
 
@@ -419,8 +419,8 @@ _guard = _Guard()
 def install(page: str = DEFAULT_PAGE) -> None:
     """Installs the guard. A second call does nothing.
 
-    Call it before other modules import `random` and `numpy.random`: of generators that are older it does not know
-    whether they have a seed, and leaves them alone.
+    Call it before other modules import `random` and `numpy.random`: it cannot see whether older generators have a
+    seed, and leaves them alone.
     """
     with _guard.lock:
         if _guard.is_installed:

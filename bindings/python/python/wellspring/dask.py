@@ -52,7 +52,7 @@ def _in_chunks(method: Callable[..., Any]) -> Callable[..., Any]:
 
     made.__signature__ = signature  # type: ignore[attr-defined]
     summary = (method.__doc__ or "").partition("\n")[0]
-    made.__doc__ = f"{summary}\n\nSee `wellspring.random.Elements`; size is that of the whole array, chunks as in Dask."
+    made.__doc__ = f"{summary}\n\nSee `wellspring.random.Elements`; size is the whole array's, and chunks are as in Dask."
     return made
 
 

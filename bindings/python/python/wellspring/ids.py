@@ -2,7 +2,7 @@
 
 `uuid4` and `uuid7` return `uuid.UUID`, as the functions of these names in the standard library do. Functions with `_text`
 and `_bytes` return the text or 16 bytes at once. UUIDs of version 7 and ULIDs begin with the time in milliseconds. A thread
-makes them in ascending order, also if the clock goes back. They do not repeat in threads and in children after a fork.
+makes them in ascending order, even if the clock goes back. They do not repeat in threads and in children after a fork.
 """
 
 from uuid import UUID, SafeUUID

@@ -54,7 +54,7 @@ public final class CloneGuard {
     private static final int PAGE_BYTES = 4096;
     private static final int COUNTER = 104;
     private static final int LOOK_MS = 10;
-    /** A page may appear or be replaced: the path is looked at once in so many looks. */
+    /** A page may appear or be replaced: one look in this many opens the path. */
     private static final int LOOKS_TO_OPEN = 100;
 
     /** The generators without a seed. */
@@ -107,7 +107,7 @@ public final class CloneGuard {
 
     private static void watch() {
         try {
-            // The first time loads classes, which a notice must not wait for. No generator loses a sequence by it.
+            // The first time loads classes, which a notice must not wait for. No generator loses a sequence here.
             synchronized (CloneGuard.class) {
                 heal();
                 notices = 0;

@@ -8,7 +8,7 @@ import jdk.internal.org.objectweb.asm.ClassWriter;
 import jdk.internal.org.objectweb.asm.MethodVisitor;
 import jdk.internal.org.objectweb.asm.Opcodes;
 
-/** Has constructors without a seed, and setSeed, tell {@link CloneGuard}. Methods that draw stay as they are. */
+/** Makes constructors without a seed, and setSeed, report to {@link CloneGuard}. Methods that draw stay as they are. */
 final class CloneGuardRewriter implements ClassFileTransformer {
     private static final int API = Opcodes.ASM8;
     private static final String GUARD = "wellspring/CloneGuard";

@@ -1,9 +1,9 @@
 //! The doors on aarch64: the C library, the preload library, OpenSSL's provider, `wellspring run`, and the programs that they
 //! serve, which are Debian's for arm64.
 //!
-//! Nothing is installed. The kernel runs programs for arm64 by QEMU's user mode in a user namespace alone, which can have
-//! its own binfmt_misc since Linux 6.7. No program of this machine is in PATH there but a C compiler for arm64. So a test
-//! that needs another program says SKIPPED.
+//! Nothing is installed. Only in a user namespace, which can have its own binfmt_misc since Linux 6.7, the kernel runs programs
+//! for arm64 by QEMU's user mode. PATH has no program of this machine there except a C compiler for arm64. So a test that needs
+//! another program says SKIPPED.
 
 use super::python::package_tests;
 use super::step::{Step, TEST_S, count_passed};
@@ -37,10 +37,10 @@ const PACKAGES: [&str; 15] = [
 const LIBRARIES: &str = "build --package wellspring-c --package wellspring-preload --package wellspring-openssl \
     --package wellspring-cli";
 
-/// Left out is what QEMU's user mode has not: ptrace(2) (`faults`), filters of seccomp(2) (`sandbox`), the kernel's frame on a
-/// small signal stack (`stack`), a limit of memory, and the kernel's answer to a pointer whose end alone is bad. One test reads
-/// the sources by cargo. In one, which sends a key to a terminal, every third run hung. Of the command's tests, `run` and
-/// amounts of bytes are enough.
+/// The tests leave out what QEMU's user mode does not have: ptrace(2) (`faults`), filters of seccomp(2) (`sandbox`), the
+/// kernel's frame on a small signal stack (`stack`), a limit of memory, and the kernel's answer to a pointer whose end alone is
+/// bad. One test reads the sources by cargo. In one, which sends a key to a terminal, every third run hung. Of the command's
+/// tests, `run` and amounts of bytes are enough.
 const TESTS: &str = "test --quiet --package wellspring-c --package wellspring-preload --package wellspring-openssl \
     --package wellspring-cli --test api --test bytes --test interface --test preload --test provider --test run -- \
     --skip faults:: --skip sandbox:: --skip stack:: --skip names:: --skip openssl:: \

@@ -1,5 +1,5 @@
-//! An aarch64 machine with Debian's kernel: what QEMU's user mode has not. The vDSO's getrandom, tracing, seccomp(2), the flags
-//! of mappings, signals, and four NUMA nodes.
+//! An aarch64 machine with Debian's kernel, for what QEMU's user mode does not have: the vDSO's getrandom, tracing, seccomp(2),
+//! the flags of mappings, signals, and four NUMA nodes.
 
 use super::service::{MODULES, answers};
 use super::step::{Step, count_passed};

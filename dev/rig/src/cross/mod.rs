@@ -9,9 +9,9 @@
 //! service  the service in that machine
 //! ```
 //!
-//! It needs the standard library of a target (rustup target add), and a C compiler and C library of Debian for it, which
-//! the gate installs. A processor without them is skipped. QEMU comes from Debian's backports: the QEMU 7.2 of Debian 12
-//! says yes to MADV_WIPEONFORK and does nothing, so that a child has the bytes of its parent.
+//! It needs the standard library of a target (rustup target add), and a C compiler and C library of Debian for it, which the
+//! gate installs. A processor without them is skipped. QEMU comes from Debian's backports: Debian 12's QEMU 7.2 accepts
+//! MADV_WIPEONFORK and does nothing, so that a child has its parent's bytes.
 
 mod doors;
 mod machine;

@@ -1,5 +1,5 @@
-//! The service in an aarch64 machine: it becomes its user, closes its sandbox, and answers at a socket and by its device
-//! files, which need FUSE of the kernel.
+//! The service in an aarch64 machine: it becomes its user, closes its sandbox, and answers at a socket and through its
+//! device files, which need the kernel's FUSE.
 
 use crate::guest::{Guest, Kernel, Result, failed};
 use crate::machines::{MachineSetup, READ_BYTES, check, door_bytes, hexadecimal, start_service};

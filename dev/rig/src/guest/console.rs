@@ -1,4 +1,4 @@
-//! Decides which lines of the kernel's log tell of trouble.
+//! Decides which lines of the kernel's log report trouble.
 
 use super::outcome::{Result, Stop, failed};
 
@@ -48,7 +48,7 @@ const HARMLESS: [&str; 2] = ["Spectre", "Unprivileged eBPF"];
 /// How the kernel marks the functions of this project's modules.
 const OURS: &str = "[wellspring";
 
-/// Whether a line of the kernel's log tells of trouble.
+/// Whether a line of the kernel's log reports trouble.
 fn is_trouble(line: &str) -> bool {
     TROUBLE.iter().any(|words| line.contains(words))
         && !HARMLESS.iter().any(|words| line.contains(words))
@@ -109,7 +109,7 @@ pub(super) fn count_excused(lines: &[String], excuses: &[Excuse]) -> usize {
     lines.iter().filter(is_first).count()
 }
 
-/// The first trouble. The first line of an excused report and the list of calls that belongs to it are no trouble.
+/// The first trouble. The first line of an excused report and the list of calls that belongs to it are not trouble.
 fn first_trouble(lines: &[String], excuses: &[Excuse]) -> Option<usize> {
     let mut excused: Option<&Excuse> = None;
     (0..lines.len()).find(|&at| {
@@ -126,9 +126,9 @@ fn first_trouble(lines: &[String], excuses: &[Excuse]) -> Option<usize> {
     })
 }
 
-/// The first line that tells of trouble, and the lines after it that explain it.
+/// The first line that reports trouble, and the lines after it that explain it.
 fn troubles<'a>(lines: &'a [String], excuses: &[Excuse]) -> &'a [String] {
-    // A report of lockdep has about 120 lines. The last ones tell who asked.
+    // A report of lockdep has about 120 lines. The last lines say who asked.
     const EXPLANATION: usize = 160;
     let first = first_trouble(lines, excuses);
     first.map_or(&[], |first| {

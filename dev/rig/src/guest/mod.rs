@@ -18,7 +18,7 @@
 //! vm          the virtual machine: CPUs, nodes, disks, and QEMU's arguments for them
 //! qemu        fetches QEMU and starts a virtual machine
 //! running     a running virtual machine: commands, snapshots, power off
-//! console     which lines of the kernel's log tell of trouble
+//! console     which lines of the kernel's log report trouble
 //! shell       commands for the guest, and their answers
 //! table       the table of results
 //! uml         User Mode Linux: a kernel that is a process of this machine

@@ -37,10 +37,10 @@ impl Release {
     pub(crate) const V6_1: Self = debian("6.1", &["bookworm", "bookworm-security"], CLOUD, CLOUD);
     /// The same version with PREEMPT_RT.
     pub(super) const V6_1_RT: Self = debian("6.1-rt", &["bookworm", "bookworm-security"], RT, RT);
-    /// The one of Debian 12's security updates, and Debian 13's.
+    /// From Debian 12's security updates; Debian 13 has the same.
     pub(crate) const V6_12: Self =
         debian("6.12", &["bookworm-security"], "6.12-cloud-amd64", CLOUD);
-    /// The one backported to Debian 13. Its number may be higher by now.
+    /// Backported to Debian 13. Its number may be higher by now.
     pub(crate) const V7_3: Self = Self {
         compiler: Some(TRIXIE),
         ..debian("7.3", &["trixie-backports"], CLOUD, CLOUD)
@@ -68,9 +68,9 @@ impl Release {
         Self::V6_12,
         // The same version with PREEMPT_RT.
         debian("6.12-rt", &["bookworm-security"], "6.12-rt-amd64", RT),
-        // The one backported to Debian 12: 6.12.95, from before stable kernels took new system core operations.
+        // Backported to Debian 12: 6.12.95, from before stable kernels took new system core operations.
         debian("6.12-backports", &["bookworm-backports"], CLOUD, CLOUD),
-        // The one of Debian's unstable suite. Its number may be higher by now.
+        // From Debian's unstable suite. Its number may be higher by now.
         Self {
             compiler: Some(("sid", &["gcc-16", "make", "libelf1t64"])),
             ..debian("7.2", &["sid"], CLOUD, CLOUD)

@@ -34,7 +34,7 @@ pub(crate) struct Guest {
     monitor: Line,
     console: Arc<Mutex<Vec<String>>>,
     readers: Vec<JoinHandle<()>>,
-    /// Reports of its kernel that are no trouble.
+    /// Reports of its kernel that are not trouble.
     excuses: &'static [Excuse],
     _sockets: Sockets,
 }
@@ -171,7 +171,7 @@ impl Guest {
         ask(&mut self.monitor, command)
     }
 
-    /// Such reports of the kernel are no trouble from now on.
+    /// Such reports of the kernel are not trouble from now on.
     pub(crate) fn excuse(&mut self, excuses: &'static [Excuse]) {
         self.excuses = excuses;
     }

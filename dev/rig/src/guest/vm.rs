@@ -1,4 +1,4 @@
-//! A virtual machine to start, and the arguments that tell QEMU to.
+//! A virtual machine to start, and QEMU's arguments for it.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(crate) struct Vm<'a> {
     pub(crate) disk: Option<&'a Path>,
     /// The UUID that the firmware reports.
     pub(crate) uuid: Option<&'a str>,
-    /// Adds a vmgenid device. Its number changes at each start, which tells the guest that it was restored.
+    /// Adds a vmgenid device. Its number changes at each start, which gives the guest notice that it was restored.
     pub(crate) notices: bool,
     /// A saved state to resume, instead of booting.
     pub(crate) state: Option<&'a Path>,

@@ -1,6 +1,6 @@
 //! A resume from disk: the machine writes its memory to a disk and switches itself off; another machine with that disk
-//! reads it and goes on. This needs nothing of the firmware. A resume from memory needs it, and Linux 6.1 does not come
-//! back from that reliably in QEMU.
+//! reads it and goes on. This needs no firmware. A resume from memory does, and in QEMU Linux 6.1 does not come back from
+//! it reliably.
 
 use super::steps::{CHECK, LOAD_NEEDED, succeeded};
 use crate::guest::{Cache, Qemu, Result, Vm, at, failed};

@@ -18,10 +18,10 @@ const CLONES: usize = 8;
 /// The memory of the machine: the files take a third of it.
 const MEMORY_MIB: usize = 2560;
 
-/// How often each program is asked after it had time to hear of the notice.
+/// How often each program is asked after it had time to see the notice.
 const LATER_ROUNDS: usize = 3;
 
-/// The time to hear of it, by emulation on a busy machine.
+/// The time to see it, in emulation on a busy machine.
 const REST_S: usize = 5;
 
 /// A program and its guard.
@@ -60,7 +60,7 @@ const RUNTIMES: [Runtime; 5] = [
     },
 ];
 
-/// How the clones hear that they are clones.
+/// How the clones get notice that they are clones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// By vmgenid: `wellspring generation serve` runs.
@@ -219,7 +219,7 @@ fn uptime_ms(text: &str) -> u64 {
     (seconds.parse::<f64>().unwrap_or(0.0) * 1000.0) as u64
 }
 
-/// Asks every program, so many times.
+/// Asks every program, `rounds` times.
 fn ask(guest: &mut Guest, rounds: usize) -> Result<Vec<Answer>> {
     let names: Vec<String> = RUNTIMES
         .iter()

@@ -5,14 +5,14 @@
 //! lines     long lines, white space, promises, paths of one machine, unsafe, names of C functions
 //! links     links in Markdown lead to files and headings that exist
 //! packages  packages that are published are complete; no two systemd units have the same name
-//! rooms     no package depends on one of a higher room
+//! rooms     no package depends on a package of a higher room
 //! promises  each promise of SECURITY.md names tests that exist
 //! threats   so does each threat of the threat model
 //! fault     a breach of a rule
 //! ```
 //!
-//! Tried on 2026-11-24, and not used: lychee and vale are no packages of Debian 12, and lychee is built from 380 crates.
-//! codespell 2.2.2 finds single words, and most turns in the list are phrases.
+//! Tried on 2026-11-24, and not used: Debian 12 has no packages of lychee and vale, and lychee needs 380 crates to
+//! build. codespell 2.2.2 finds single words, and most turns in the list are phrases.
 
 mod fault;
 mod lines;

@@ -133,7 +133,7 @@ fn module_tests(text: &str) -> Vec<(usize, String)> {
     names.collect()
 }
 
-/// The reason why a path is no test; `None` if it is one.
+/// The reason why a path is not a test; `None` if it is one.
 fn wrong(path: &str, files: &BTreeMap<String, String>) -> Option<String> {
     if path.ends_with('/') {
         let is_folder = files.keys().any(|name| name.starts_with(path));

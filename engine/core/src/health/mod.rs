@@ -1,8 +1,8 @@
 //! Whether a source's samples are used and credited: start-up and continuous tests (SP 800-90B sections 4.3 and 4.4),
 //! pure functions of the samples.
 //!
-//! They catch a source that has died, got stuck or lost its noise, not a source that is slightly weaker than it
-//! claims. The credit follows the source's claim; these tests tell when the claim can no longer be true.
+//! They catch a source that has died, got stuck or lost its noise, not a source that is slightly weaker than it claims.
+//! The credit follows the source's claim; these tests detect when the claim can no longer be true.
 //!
 //! ```text
 //! Health       the state of a source: start-up, active, quarantined, disabled
@@ -44,7 +44,7 @@ const FORGOTTEN_AFTER: u32 = 1 << 16;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum SourceHealth {
-    /// It has not passed 1024 symbols yet: its samples are tested and thrown away.
+    /// It has not passed 1024 symbols yet: its samples are tested and discarded.
     #[default]
     StartUp,
     /// Its samples are used.
@@ -76,7 +76,7 @@ impl SourceHealth {
     }
 }
 
-/// The use of samples: mixed with credit, mixed without, or thrown away.
+/// The use of samples: hashed into a pool with credit, without credit, or discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Mix them, and credit the claim.
@@ -133,9 +133,9 @@ impl Health {
 
     /// Tests the next samples of a source with this claim, whole symbols, and decides about all of them at once.
     ///
-    /// If a test fails, this call's samples are thrown away. Samples of the same window that earlier calls let through
-    /// are in the pools, where they do no harm. Their credit was wrong: so, when the source is active again, a whole
-    /// window of its samples gets no credit.
+    /// If a test fails, this call's samples are discarded. Samples of the same window that earlier calls let through
+    /// stay in the pools, where they weaken nothing. Their credit was wrong: so, when the source is active again, a
+    /// whole window of its samples gets no credit.
     ///
     /// A source without a claim is active at once and never fails.
     #[must_use]
@@ -672,7 +672,7 @@ mod tests {
     fn words_are_compared_as_words() {
         let mut health = Health::ZERO;
         let claim = MinEntropy::per_byte_256ths(32);
-        // 1 bit a word: bytes that repeat in different words are no repetition.
+        // 1 bit a word: bytes that repeat in different words are not a repetition.
         let words: Vec<u8> = (0..200u64).flat_map(u64::to_le_bytes).collect();
         assert!(
             health

@@ -2,8 +2,8 @@
 //! `vectors/make-cutoffs.py`, which says how.
 //!
 //! A higher claim never has a higher cutoff. So a table holds steps, from the lowest bit of the first word on: a 1
-//! lowers the cutoff by one, a 0 ends a claim. The first cutoff is that of a claim of nothing, the window and one
-//! more. As numbers the tables would take eleven times as much of every program.
+//! lowers the cutoff by one, a 0 ends a claim. The first cutoff, for a claim of nothing, is the window plus one.
+//! Stored as numbers, the tables would take eleven times as much space in every program.
 
 /// For claims of up to 8 bits a symbol, in a window of 512: intermittent, permanent.
 pub(super) static WINDOW_512: [[u64; 40]; 2] = [

@@ -17,7 +17,8 @@ pub enum Uncredited {
     SameBoot,
     /// It has another identity than it was written under: the file was copied, or the machine was.
     Elsewhere,
-    /// The file or the boot has no identity: a copy cannot be told from its original, or one boot from another.
+    /// The file or the boot has no identity: a copy cannot be distinguished from its original, or one boot from
+    /// another.
     Unplaced,
     /// Other users could read or replace it.
     Exposed,

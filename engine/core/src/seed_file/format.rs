@@ -20,7 +20,7 @@ pub const MAX_BYTES: usize = HEADER_BYTES + (MAX_NODES + 1) * SECTION_BYTES;
 /// The identity of a file: a hash of the machine, the file system and the file itself, which no copy shares.
 pub type FileId = [u8; 32];
 
-/// The identity of a file that cannot be told from its copies.
+/// The identity of a file that cannot be distinguished from its copies.
 pub const UNKNOWN_FILE: FileId = [0; 32];
 
 /// The identity of a boot: Linux's `/proc/sys/kernel/random/boot_id`, as 16 bytes.
@@ -42,7 +42,7 @@ pub struct SeedFile {
     sections: Vec<[u8; SECTION_BYTES]>,
 }
 
-/// The reason why bytes are no seed file.
+/// The reason why bytes are not a seed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Damage {

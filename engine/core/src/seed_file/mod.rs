@@ -19,8 +19,9 @@
 //! | 72 | 32 n | the sections: section i comes from the generator of node i |
 //! | 72 + 32 n | 32 | SHA-256 of all before it |
 //!
-//! A machine with another number of nodes loses nothing: an engine mixes in a hash over *all* sections,
-//! and so is every section of the file's successor. (The per-node pools once proposed for Linux saved node 0 alone.)
+//! A machine with another number of nodes loses nothing: an engine mixes in a hash over *all* sections, and every
+//! section of the file's successor depends on all of them too. (The per-node pools once proposed for Linux saved
+//! node 0 alone.)
 
 mod credit;
 mod format;

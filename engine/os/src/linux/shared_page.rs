@@ -65,7 +65,7 @@ impl SharedPage {
     ///
     /// # Panics
     ///
-    /// When the offset is no multiple of 8 within the page.
+    /// When the offset is not a multiple of 8 within the page.
     #[must_use]
     pub fn word(&self, offset: usize) -> u64 {
         // SAFETY: in bounds and aligned, see `address`; mapped for as long as `self` lives. Every change writes the

@@ -45,7 +45,7 @@ pub(crate) fn root_has_number() -> bool {
     lines.any(|line| take_number(&mut line.trim_ascii_start()) == Some(0))
 }
 
-/// The number that stands for every user without a number: 65534, unless the administrator chose another.
+/// The number of every user without a number of their own: 65534, unless the administrator chose another.
 fn overflow_user() -> u32 {
     let mut buffer = [0; 16];
     let text = read_file(b"/proc/sys/kernel/overflowuid", &mut buffer);

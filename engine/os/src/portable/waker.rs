@@ -10,7 +10,7 @@ pub enum WakeReason {
     Timeout,
     /// Another thread called [`Waker::wake`].
     Woken,
-    /// A descriptor has something to read. Not on this system, which has no descriptor that tells of a clone.
+    /// A descriptor has something to read. Not on this system, which has no descriptor that reports a clone.
     Descriptor,
 }
 

@@ -6,7 +6,7 @@
 //! the first chunks are small, and each is twice as large as the one before it. `lock_limit` takes an eighth of the
 //! usual limit at most: locked slots for 120 threads.
 //!
-//! Which thread or value has a slot, a [`Holder`] says, in ordinary memory, which a fork copies.
+//! A [`Holder`] says which thread or value has a slot. It is in ordinary memory, which a fork copies.
 
 use super::{Header, Kind, Slot};
 use crate::memory::Pages;
@@ -198,7 +198,7 @@ impl Chunk {
         self.count.load(Ordering::Relaxed) as usize * vdso::stride_bytes()
     }
 
-    /// The header of a slot, which stands behind its states.
+    /// The header of a slot, which follows its states.
     fn header(&self, index: usize) -> *mut Header {
         let kind = self.kind();
         let slot = self

@@ -140,7 +140,7 @@ impl Kind {
         }
     }
 
-    /// The bytes of a slot for states: all but the header, which stands behind them.
+    /// The bytes of a slot for states: all but the header, which follows them.
     pub(crate) const fn states_bytes(self) -> usize {
         self.slot_bytes() - size_of::<Header>()
     }

@@ -17,7 +17,7 @@ const LOOK_INTERVAL_MS: u64 = 60_000;
 const PAGE: usize = 0;
 const VMCLOCK: usize = 1;
 
-/// The paths of the pages that tell an engine of copies.
+/// The paths of the pages that give an engine notice of copies.
 #[derive(Debug)]
 pub(crate) struct WatchedPaths {
     pub(crate) page: Cow<'static, Path>,

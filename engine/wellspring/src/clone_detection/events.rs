@@ -107,8 +107,8 @@ impl KernelLog {
     }
 }
 
-/// Whether a record is the kernel's own, `PRIORITY,NUMBER,TIME,FLAGS;TEXT`, and tells of a clone. A process's record
-/// has a priority from 8 on: Linux lets no process claim to be the kernel.
+/// Whether a record is the kernel's own, `PRIORITY,NUMBER,TIME,FLAGS;TEXT`, and reports a clone. A process's record has a
+/// priority from 8 on: Linux lets no process claim to be the kernel.
 fn is_clone(record: &[u8]) -> bool {
     let is_of_kernel = matches!(record, [b'0'..=b'7', b',', ..]);
     let line = record.split(|&byte| byte == b'\n').next();
@@ -146,7 +146,7 @@ impl WatchedClock {
         Some(watched)
     }
 
-    /// A descriptor that becomes readable when the page changes, where the kernel and the hypervisor tell (Linux 7.0).
+    /// A descriptor that becomes readable when the page changes, if the kernel and the hypervisor report it (Linux 7.0).
     pub(super) fn wakes(&self) -> Option<BorrowedFd<'_>> {
         self.can_wait.then(|| self.device.as_fd())
     }
@@ -199,7 +199,7 @@ mod tests {
         let Some(log) = KernelLog::open() else {
             return println!("SKIPPED: {PATH} is not for this process");
         };
-        // A machine that is cloned in this moment may tell of it once.
+        // A machine that is cloned at this moment may report it once.
         let told = (0..100).filter_map(|_| log.next()).count();
         assert!(told <= 1, "{told}");
     }

@@ -4,7 +4,7 @@
 //! detector  watches for signs of a copy, and counts which of them the engine has handled
 //! page      the generation page: one word for all processes of a host; and the page that a hypervisor changes before a
 //!           clone runs
-//! events    for a thread that waits: the kernel's log, which tells of vmgenid, the hypervisor's page and the clocks
+//! events    for a thread that waits: the kernel's log, which reports vmgenid, the hypervisor's page and the clocks
 //! ```
 //!
 //! The generation page is a small file in a runtime directory, by default [`DEFAULT_PATH`]. Every engine maps it when the

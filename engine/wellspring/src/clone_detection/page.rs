@@ -144,7 +144,7 @@ pub fn current(path: &Path) -> Result<u64, PageError> {
     map(path).map(|(page, _)| page.word(CLONES_OFFSET))
 }
 
-/// Maps the page to be watched; also returns what tells it from a page that replaces it.
+/// Maps the page to be watched; also returns what distinguishes it from a page that replaces it.
 pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
     let file = TrustedFile::open(path, Access::Read)?;
     if file.bytes() != PAGE_BYTES as u64 {
@@ -155,7 +155,7 @@ pub(super) fn map(path: &Path) -> Result<(SharedPage, u64), PageError> {
     Ok((page, file.identity().inode))
 }
 
-/// Maps the page to be written, and makes it if it is missing. A file that is no page stays as it is; only a page that
+/// Maps the page to be written, and makes it if it is missing. A file that is not a page stays as it is; only a page that
 /// was cut, or an empty file, is replaced.
 fn open_or_make(path: &Path) -> Result<SharedPageMut, PageError> {
     const TRIES: usize = 10;
@@ -208,7 +208,7 @@ fn holder(directory: &Directory, lock_name: &OsStr) -> u32 {
 /// `VCLK`.
 const MAGIC: [u8; 4] = *b"VCLK";
 const VERSION: u16 = 1;
-/// The page tells no time.
+/// The page contains no time.
 const COUNTER_INVALID: u8 = 0xff;
 /// `VMCLOCK_FLAG_VM_GEN_COUNTER_PRESENT`.
 const COUNTS_CLONES: u64 = 1 << 8;
@@ -230,7 +230,7 @@ fn new_page(number: [u8; 8]) -> [u8; PAGE_BYTES] {
     page
 }
 
-/// The offset of the word that changes when the machine is cloned, or `None` if this is no such page.
+/// The offset of the word that changes when the machine is cloned, or `None` if this is not such a page.
 fn counter(page: &SharedPage) -> Option<usize> {
     let size = size(page)?;
     let counts_clones = u64::from_le(page.word(FLAGS_OFFSET)) & COUNTS_CLONES != 0;

@@ -23,7 +23,7 @@ pub(super) fn read(path: &Path, identity: &Identity) -> Result<Option<Found>, Se
         Err(FileFault::System(error)) if error.is_not_found() => return Ok(None),
         file => file?,
     };
-    // One byte more than a seed file can have shows that it is no seed file.
+    // One byte more than a seed file can have shows that it is not a seed file.
     let mut bytes = Zeroizing::new(vec![0; MAX_BYTES + 1]);
     let length = file.read(&mut bytes)?;
     bytes.truncate(length);

@@ -9,7 +9,7 @@ use wellspring_interpose::door_counters::Door;
 const TORTURE: &str = "../../bindings/c/tests/c/torture.c";
 const CONTEXTS: &str = "tests/c/contexts.c";
 
-/// Runs a script with a program that draws, and expects that it drew from so many threads on us.
+/// Runs a script with a program that draws, and expects that it drew on us from `threads` threads.
 fn draws(script: &str, program: &Path, threads: u64) {
     let script = format!(
         "PROGRAM={}; export PROGRAM; {script}",

@@ -1,6 +1,7 @@
 //! Programs that read /dev/random or /dev/urandom get the service's file where there is one.
 //!
-//! A device that gives zeros stands in for that file: what a program reads then shows where it came from.
+//! A device that gives zeros takes the place of that file: the bytes that a program reads then show where they came
+//! from.
 
 use crate::common::{can_make_devices, is_installed, run, run_with};
 use std::path::Path;

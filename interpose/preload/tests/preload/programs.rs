@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use wellspring_interpose::door_counters::Door;
 
-/// Runs a script, and expects at least so many bytes through the doors.
+/// Runs a script, and expects at least `bytes` bytes through the doors.
 fn draws(program: &str, script: &str, doors: &[Door], bytes: u64) {
     if !is_installed(program) {
         return;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use wellspring_interpose::door_counters::Door;
 
-/// Runs a script with a program that draws, and expects that it drew from so many threads on us.
+/// Runs a script with a program that draws, and expects that it drew on us from `threads` threads.
 fn draws(script: &str, program: &Path, threads: u64) {
     let run = run(script, program);
     assert!(run.output.status.success(), "{script}: {}", run.text());

@@ -40,8 +40,8 @@ impl Comparison {
         self.call_up_to(0, name, call)
     }
 
-    /// A call whose memory ends after so many bytes. On arm64 any part of them may be copied: the kernel copies in steps, and
-    /// the address of its own buffer sets where a step begins.
+    /// A call whose memory ends after this many bytes. On arm64 any part of them may be copied: the kernel copies in steps,
+    /// and the address of its own buffer sets where a step begins.
     pub(super) fn call_up_to(
         &mut self,
         end: usize,

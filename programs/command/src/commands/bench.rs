@@ -12,8 +12,8 @@ const FIRST_BYTE: &str = "--first-byte";
 
 /// Measure the engine and the operating system
 ///
-/// Modes, threads, sizes, backends, latencies, fairness, and the harvester beside readers. Every case has its turn in
-/// every round; figures are medians over the rounds, ratios the medians of the rounds' ratios. Takes about a minute.
+/// Modes, threads, sizes, backends, latencies, fairness, and the harvester beside readers. Every round runs every
+/// case; figures are medians over the rounds, ratios the medians of the rounds' ratios. Takes about a minute.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

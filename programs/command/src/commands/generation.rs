@@ -1,4 +1,4 @@
-//! `generation show`, `generation bump`, `generation serve`: the page that tells all processes to take new keys.
+//! `generation show`, `generation bump`, `generation serve`: the page that makes all processes take new keys.
 
 use crate::streams::{Failure, Output, make_folder, signal_file};
 use clap::{Args, Subcommand};
@@ -24,10 +24,10 @@ const POLL_INTERVAL: Timespec = Timespec {
 
 /// Make the engines of all processes take new keys
 ///
-/// Every engine reads a number from this page on every read, if the page exists. When the number changes, an engine
-/// takes new keys before it returns another byte. This is for machines that are cloned, restored from a snapshot, or
-/// checkpointed: else two copies of a process would return the same bytes. Engines trust the page only if it belongs to
-/// root or to their own user and no other user can write it.
+/// If the page exists, every engine reads a number from it on every read. When the number changes, an engine takes new keys
+/// before it returns another byte. Otherwise two copies of a process would return the same bytes after their machine was
+/// cloned, restored from a snapshot, or checkpointed. Engines trust the page only if it belongs to root or to their own user
+/// and no other user can write it.
 #[derive(Args)]
 #[command(
     arg_required_else_help = false,
@@ -52,7 +52,7 @@ pub(crate) struct GenerationRequest {
 enum Action {
     /// Print its number
     Show,
-    /// Change its number; make the page if there is none
+    /// Change its number; make the page if it does not exist
     ///
     /// Any process that may write the page can do so, whether another process serves it or not.
     Bump {
@@ -66,8 +66,8 @@ enum Action {
     /// Write the page until SIGTERM or SIGINT, in the foreground
     ///
     /// Changes the number when the kernel (vmgenid, Linux 5.18) or the hypervisor (vmclock, Linux 6.13) reports a clone,
-    /// after the machine was asleep, and on SIGUSR1 or SIGHUP. Each time a line on stderr gives the reason. vmgenid shows in
-    /// the kernel's log: reading that takes root or CAP_SYSLOG.
+    /// after the machine was suspended, and on SIGUSR1 or SIGHUP. Each time a line on stderr gives the reason. vmgenid shows
+    /// in the kernel's log, which needs root or CAP_SYSLOG to read.
     Serve {
         /// The device of the hypervisor's clock
         #[arg(long, value_name = "DEVICE", default_value = VMCLOCK_PATH)]

@@ -13,8 +13,8 @@ const PROGRAM: &str = "wellspringd";
 
 /// Run the host service: device files, sockets, metrics and a status page
 ///
-/// It needs no configuration, shows what it opens, and ends at Ctrl-C. The program wellspringd does the work; it is in
-/// a package of its own.
+/// It needs no configuration, shows what it opens, and ends at Ctrl-C. The program wellspringd does the work; it has
+/// its own package.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -9,9 +9,9 @@ use wellspring_module::{ModuleSeeds, ModuleSeedsError};
 
 /// Carry the kernel module's seeds over a reboot
 ///
-/// The file has a section for each node of the module, is for its owner alone, and is replaced in one step. It needs
-/// CAP_SYS_ADMIN. wellspringd does the same by itself where its configuration says so. Exit status 3: the module is not
-/// loaded.
+/// The file has a section for each node of the module, only its owner can read it, and it is replaced in one step. The
+/// command needs CAP_SYS_ADMIN. wellspringd does the same by itself if its configuration says so. Exit status 3: the
+/// module is not loaded.
 #[derive(Args)]
 #[command(
     arg_required_else_help = false,
@@ -36,7 +36,7 @@ enum Action {
     },
     /// Give every node a seed from FILE, and replace FILE
     ///
-    /// FILE is replaced before the module hears of it, so that no seed is credited twice; one that was written in
+    /// FILE is replaced before the module gets its seeds, so that no seed is credited twice. A file that was written in
     /// this boot, or is a copy, or comes from another machine, is mixed in without credit.
     Restore {
         /// The seed file

@@ -22,7 +22,7 @@ pub(crate) struct ReplayRequest {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Compare the answers with those of the files
+    /// Compare the answers with the files'
     ///
     /// Prints the answers that differ, and a summary. The exit status is 1 if an answer differs, and also if a file
     /// has no answers to compare.

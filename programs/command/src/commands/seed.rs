@@ -10,8 +10,8 @@ use wellspring::seed_file::{Identity, SeedFileError, inspect};
 ///
 /// An engine with a seed file (--seed-file of bytes and stats) reads it, replaces it and mixes it in before its first
 /// use. At its end it writes the file again. The file has a section for each NUMA node, and only its owner can read it.
-/// A seed is credited at most once: in a later boot of the machine that wrote it, and only the file itself, no copy. A
-/// copy is mixed in without credit.
+/// A seed is credited at most once, in a later boot of the machine that wrote it, and only from the file itself. A copy
+/// is mixed in without credit.
 #[derive(Args)]
 #[command(
     arg_required_else_help = false,
@@ -37,7 +37,7 @@ enum Action {
     },
     /// Read the file, mix it in, and write it again from new output of every node
     ///
-    /// Makes the file if there is none. Prints what was found.
+    /// Makes the file if it does not exist. Prints what was found.
     Save {
         /// The seed file
         file: PathBuf,

@@ -11,8 +11,8 @@ const PIECE_BYTES: usize = 64 << 10;
 
 /// Write identifiers, one a line: UUIDs, ULIDs or trace ids
 ///
-/// UUIDs are those of RFC 9562. Those of version 7 and ULIDs begin with the time in milliseconds, and each is greater than
-/// the one before, also if the clock goes back.
+/// UUIDs follow RFC 9562. UUIDs of version 7 and ULIDs begin with the time in milliseconds, and each is greater than the
+/// one before, even if the clock goes back.
 #[derive(Args)]
 pub(crate) struct UuidRequest {
     /// UUIDs of version 4: 122 random bits (the default)

@@ -1,5 +1,5 @@
-//! The conformance programs of `clones/page/`: the command writes a page as they want it, and they find what is
-//! wrong in a bad one.
+//! The conformance programs of `clones/page/`: the command writes a page as they require, and they find what is
+//! wrong in a bad page.
 
 use crate::common::{self, Scratch, is_installed};
 use std::path::PathBuf;

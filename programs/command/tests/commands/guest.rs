@@ -18,7 +18,7 @@ impl Image {
         image
     }
 
-    /// The prefix is inside of the image: the hooks name it.
+    /// The prefix is inside the image: the hooks name it.
     fn install(&self, task: &str) {
         let script = concat!(
             env!("CARGO_MANIFEST_DIR"),
@@ -26,7 +26,7 @@ impl Image {
         );
         let mut command = Command::new(script);
         command.args([task, &self.path("prefix")]);
-        // A folder that stands for the root goes before the prefix; here they are one.
+        // The folder of the image's root goes before the prefix; here they are the same.
         let output = command.arg(self.path("root")).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         let installed = self.path("root") + &self.path("prefix/lib");

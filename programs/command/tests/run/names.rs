@@ -198,7 +198,7 @@ fn a_folder_that_another_user_can_change_is_not_used() {
             // What needs no file is served.
             let output = run_as_user(&[(variable, place)], &["--preload", "--", "true"]);
             assert!(output.unwrap().status.success());
-            // Beside a good one it does no harm.
+            // Beside a good folder it changes nothing.
             let good = if variable == "XDG_RUNTIME_DIR" {
                 "XDG_STATE_HOME"
             } else {

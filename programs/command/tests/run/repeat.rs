@@ -28,7 +28,8 @@ fn text(options: &str, script: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Two runs with a seed give the same text, of so many lines; another seed and no seed give others.
+/// Two runs with a seed give the same text of `lines` lines; another seed and no seed give other
+/// texts.
 fn repeats(script: &str, lines: usize) {
     let first = text("--repeat 7", script);
     assert_eq!(first.lines().count(), lines, "{first}");

@@ -32,7 +32,7 @@ pub enum Step<'a> {
     },
     /// The request is complete and cannot be answered before the engine is seeded.
     Wait,
-    /// The input is no request of the protocol. Send the answer and close the connection.
+    /// The input is not a request of the protocol. Send the answer and close the connection.
     Hostile(Answer),
 }
 
@@ -186,7 +186,7 @@ pub fn next_http(input: &[u8], find: impl FnOnce(&str) -> Option<Document>) -> S
         Ok(httparse::Status::Partial) => return hostile(431, "Request Header Fields Too Large"),
         Err(_) => return hostile(400, "Bad Request"),
     }
-    // A browser sends the name by which it found the page. If that is no loopback name, a foreign site has made its own
+    // A browser sends the name by which it found the page. If that is not a loopback name, a foreign site has made its own
     // name point to this machine, to read what only users of this machine may see.
     let mut headers = request.headers.iter();
     if headers.any(|header| header.name.eq_ignore_ascii_case("host") && !is_local(header.value)) {
@@ -245,8 +245,8 @@ fn last(response: Vec<u8>) -> Answer {
     }
 }
 
-/// No document has a script or a picture, or fetches anything: a browser that is told so runs nothing that a name might
-/// smuggle in.
+/// No document has a script or a picture, or fetches anything. The header that says so keeps a browser from running
+/// what a name might smuggle in.
 fn response(status: u16, reason: &str, document: &Document, is_head: bool) -> Vec<u8> {
     let mut response = format!(
         "HTTP/1.1 {status} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n\

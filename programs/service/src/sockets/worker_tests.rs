@@ -201,7 +201,7 @@ fn a_panic_in_the_work_for_a_connection_ends_that_connection_alone() {
         .unwrap();
     assert_eq!(client.read(&mut [0; 8]).unwrap(), 0, "it is closed");
     assert_eq!(bench.open_now(), 1);
-    // It was no error of the other end, and an operator hears of it.
+    // It was no error of the other end, and the log and the status report it.
     let state = &bench.worker.state;
     assert_eq!(get(&state.doors.meter(Door::Egd).hostile), 0);
     let last = state.event_log.last().remove(0);

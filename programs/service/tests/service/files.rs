@@ -214,7 +214,7 @@ fn reads_until_an_error(path: &Path, length: usize, told: &Sender<&'static str>)
             Ok(_) if round == 0 => "read",
             Ok(_) => continue,
         };
-        // A test that has failed hears nothing more.
+        // A test that has failed no longer listens.
         let _ = told.send(ended);
         if ended != "read" {
             return;

@@ -173,7 +173,7 @@ fn landlock() -> i32 {
     i32::try_from(version).unwrap_or(0).max(0)
 }
 
-/// Whether a layer refuses an attempt alone. `None`: this kernel cannot tell.
+/// Whether a layer refuses an attempt alone. `None`: this kernel does not show it.
 fn refuses(layer: Layer, by: By, landlock: i32) -> Option<bool> {
     let (files, calls) = match by {
         By::Files(since) => (Some(since), false),

@@ -2,7 +2,7 @@
 //! square roots in a fixed order, so that every machine computes the same bits.
 //!
 //! They serve every element of a distribution, at the width of registers that they are compiled for. The functions of `math`
-//! are slower, and made the tables of the ziggurat: both stay as they are, since another last bit is another array.
+//! are slower, and made the tables of the ziggurat: both stay as they are, since another last bit would give another array.
 
 use super::math::{LN_2_HIGH, LN_2_LOW, power_of_two};
 

@@ -1,9 +1,9 @@
 //! The normal and the exponential distribution by the ziggurat method (Marsaglia & Tsang, "The ziggurat
 //! method for generating random variables", 2000).
 //!
-//! Layers of equal area cover the density, and the lowest layer has the tail. A word names a
-//! layer and a place in it: 998 of 1000 places lie under the density for certain, and one word is
-//! enough. The others go on with words of their own ([`Words`]).
+//! Layers of equal area cover the density, and the lowest layer has the tail. A word names a layer and a
+//! place in it: 998 of 1000 places are certainly under the density, and one word is enough. The others go on
+//! with words of their own ([`Words`]).
 
 use wellspring_cipher::SimdTask;
 

@@ -1,5 +1,5 @@
-//! The constants of the jumps, computed a second time: the characteristic polynomial of each engine
-//! follows from its bits, is primitive, and the constants are powers of x modulo it.
+//! The constants of the jumps, computed a second time: the characteristic polynomial of each
+//! generator follows from its bits, is primitive, and the constants are powers of x modulo it.
 
 use std::vec::Vec;
 
@@ -28,8 +28,8 @@ fn x_to_power_of_two<const N: usize>(modulus: &Modulus<N>, doublings: usize) -> 
     (0..doublings).fold(Modulus::<N>::X, |power, _| modulus.times(power, power))
 }
 
-/// Whether x has the order 2^(64 N) - 1, whose primes are given: then the engine visits all states
-/// but zero in a single cycle.
+/// Whether x has the order 2^(64 N) - 1, whose primes are given: then the generator visits all
+/// states but zero in a single cycle.
 fn is_primitive<const N: usize>(modulus: &Modulus<N>, primes: &[u128]) -> bool {
     let power_without = |left_out: Option<u128>| {
         primes

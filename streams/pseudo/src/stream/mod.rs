@@ -56,7 +56,7 @@ use words::Words;
 /// A stream is bytes, and how it is cut does not matter: every method takes the next bytes and drops
 /// none. Filling 3 bytes and then 5 gives what filling 8 gives; [`next_u64`](Self::next_u64) is the
 /// next eight bytes and [`next_u32`](Self::next_u32) the next four, lowest first, wherever the last
-/// read ended. (The engines by themselves drop the rest of a word, see
+/// read ended. (The linear generators by themselves drop the rest of a word, see
 /// [`Xoshiro256PlusPlus::fill`](crate::Xoshiro256PlusPlus::fill).) Positions count modulo 2^128: after
 /// its last byte a stream starts again.
 ///
@@ -66,10 +66,10 @@ use words::Words;
 /// algorithm some two give the same stream with a probability of about 2^(2n - 257) for AES-256 and
 /// ChaCha and 2^(2n - 129) for the others.
 ///
-/// The engines start at unrelated points of one cycle, and two streams may overlap without being
-/// equal: among 2^n that read 2^m words each, some two overlap with a probability of about
-/// 2^(2n + m - 128) for `xorshift128+`; for `xoshiro256++` that is far less than the probability of
-/// equal streams. Streams of a function of a counter with different keys do not overlap.
+/// Linear generators start at unrelated points of one cycle, and two streams may overlap without being
+/// equal: among 2^n that read 2^m words each, some two overlap with a probability of about 2^(2n + m -
+/// 128) for `xorshift128+`; for `xoshiro256++` that is far less than the probability of equal streams.
+/// Streams of a function of a counter with different keys do not overlap.
 ///
 /// Take paths from what a task *is*, never from the thread or the machine that happens to run it.
 ///

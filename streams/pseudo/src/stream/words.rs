@@ -1,4 +1,4 @@
-//! The words of an engine, read as bytes.
+//! The words of a linear generator, read as bytes.
 
 use crate::{Algorithm, Xorshift128Plus, Xoshiro256PlusPlus, Xoshiro256PlusPlusX16};
 
@@ -26,8 +26,8 @@ enum Engine {
 }
 
 impl Words {
-    /// The engine of a stream after `jumps` jumps and `position` bytes; `None` where the algorithm is
-    /// a function of a counter.
+    /// The linear generator of a stream after `jumps` jumps and `position` bytes; `None` where the
+    /// algorithm is a function of a counter.
     pub(super) fn new(
         algorithm: Algorithm,
         words: [u64; 4],

@@ -130,7 +130,7 @@ fn many_numbers_are_those_of_the_library() {
     let Some(device) = device() else { return };
     let pipeline = FillPipeline::new(&device.0);
     for number in NUMBERS {
-        // A piece begins inside of a block.
+        // A piece begins inside a block.
         let piece = 5_000_001;
         for first in (0..draws()).step_by(piece) {
             let length = (draws() - first).min(piece as u64);

@@ -4,7 +4,7 @@
 //!
 //! - From Java 22 on, `wellspring_java_fill` writes into the array itself: 8 ns for 16 bytes.
 //! - Before, JNI copies, here from at most 4 KiB on the stack, which are wiped. The JVM's part of it takes 18 ns.
-//! - So up to 32 bytes lie in memory of the thread, and Java's class takes them from there and wipes it: 13 ns.
+//! - So up to 32 bytes go through memory of the thread, from which Java's class takes them and which it wipes: 13 ns.
 //!
 //! Every function is `extern`: a panic ends the process there, with its message, and never reaches the JVM.
 

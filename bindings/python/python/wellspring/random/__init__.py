@@ -3,7 +3,7 @@
 `Elements` makes arrays whose element i depends on (algorithm, seed, path, i) alone. The bit generators go into
 `numpy.random.Generator`; `default_rng` makes such a generator. Only the bit generators need NumPy.
 
-None of it but `Engine` is fit for keys.
+Only `Engine` is fit for keys.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -207,7 +207,7 @@ def checked_matrix(values: Any, name: str) -> list[float]:
 
 
 def checked_weights(p: Any, count: int) -> list[float]:
-    """Return a probability for each of so many elements."""
+    """Return a probability for each of `count` elements."""
     weights = checked_numbers(p, "p")
     if len(weights) != count:
         raise ValueError("a and p must have same size")
@@ -349,7 +349,7 @@ def _checked_dtype(np: Any, dtype: Any) -> Any:
     try:
         return np.dtype(dtype)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"dtype is none of NumPy: {error}") from None
+        raise TypeError(f"dtype is not a dtype of NumPy: {error}") from None
 
 
 def _check_size(size: int | Iterable[int] | None, shape: Shape) -> None:

@@ -20,7 +20,7 @@ class StreamBitGenerator(np.random.BitGenerator):
     Parameters
     ----------
     seed : int, sequence of ints, SeedSequence or None
-        None stands for 128 fresh bits of the engine.
+        None means 128 fresh bits of the engine.
     path : int, sequence of ints or str, default ()
         The place of the stream under an integer seed: integers below 2**32, or text such as '3/0/17'. It is the `spawn_key`
         of NumPy's `SeedSequence`, so that `spawn` makes the path longer.
@@ -30,7 +30,7 @@ class StreamBitGenerator(np.random.BitGenerator):
     TypeError
         If NumPy takes no such seed, or a path goes with a SeedSequence, which has its own.
     ValueError
-        If the path is none.
+        If the path is not valid.
     RuntimeError
         If `__init__` is called a second time: generators have the address of the state. Set `state`.
 
@@ -59,7 +59,7 @@ class StreamBitGenerator(np.random.BitGenerator):
                 seed = np.random.SeedSequence(fresh_seed() if seed is None else seed, spawn_key=spawn_key)
         except (TypeError, ValueError) as error:
             kind = ValueError if isinstance(error, ValueError) else TypeError
-            raise kind(f"seed is not one that NumPy takes: {error}") from None
+            raise kind(f"NumPy does not take this seed: {error}") from None
         stream = _native.Stream(self.algorithm, words_of(self.algorithm, seed))
         # Generators have copied the address of the state and the lock: NumPy's __init__ would replace both under them.
         if self.__dict__.setdefault("_stream", stream) is not stream:
@@ -88,7 +88,7 @@ class StreamBitGenerator(np.random.BitGenerator):
         if not isinstance(value, dict):
             raise TypeError("state must be a dict")
         if value.get("bit_generator") != type(self).__name__:
-            raise ValueError(f"state must be that of a {type(self).__name__}")
+            raise ValueError(f"state must come from a {type(self).__name__}")
         try:
             inner = value["state"]
             half = value["uinteger"] if value["has_uint32"] else None
@@ -137,7 +137,7 @@ class StreamBitGenerator(np.random.BitGenerator):
         return other
 
     def jumped(self, jumps: int = 1) -> Self:
-        """Return a bit generator that lies so many jumps ahead, at the same position: from 0 to 2**63 - 1.
+        """Return a bit generator `jumps` jumps ahead, from 0 to 2**63 - 1, at the same position.
 
         A path does the same and says what it means.
 
@@ -220,7 +220,7 @@ class ChaCha20(StreamBitGenerator):
 
 
 class Aes256Ctr(StreamBitGenerator):
-    """AES-256 in counter mode: the fastest one on a CPU with AES instructions, slow on one without."""
+    """AES-256 in counter mode: the fastest on a CPU with AES instructions, slow on others."""
 
     algorithm = "aes256-ctr"
 
@@ -232,13 +232,13 @@ class Philox4x64(StreamBitGenerator):
 
 
 class Xoshiro256PlusPlus(StreamBitGenerator):
-    """The engine with 256 bits of state. To seek takes 0.1 ms."""
+    """xoshiro256++: a linear generator with 256 bits of state. A seek takes 0.1 ms."""
 
     algorithm = "xoshiro256++"
 
 
 class Xoshiro256PlusPlusX16(StreamBitGenerator):
-    """Sixteen engines side by side: the fastest one to read from its beginning. To seek takes 0.1 ms."""
+    """Sixteen xoshiro256++ side by side: the fastest to read from its beginning. A seek takes 0.1 ms."""
 
     algorithm = "xoshiro256++x16"
 

@@ -57,7 +57,7 @@ def plan(
     of: Iterable[int] | None,
     traced: Callable[[Any], bool] = lambda _: False,
 ) -> Plan:
-    """Return what to make for elements of so many words. `traced` tells numbers that are not known yet."""
+    """Return what to make for elements of so many words. `traced` marks numbers that are not known yet."""
     offset, aligned = 0, True
     if traced(first):
         offset, first, aligned = first, 0, False
@@ -217,7 +217,7 @@ def uniform(xp: Any, word: Any) -> Any:
 
 
 def draw(xp: Any, word: Any) -> tuple[Any, Any, Any]:
-    """Return the layer of a word, its place there, and whether it lies under the density for certain."""
+    """Return the layer of a word, its place there, and whether it is certainly under the density."""
     edges = xp.table("edges")
     layer = word & _LAYERS - 1
     x = uniform(xp, word) * edges[layer]

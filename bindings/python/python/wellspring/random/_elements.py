@@ -1,7 +1,7 @@
 """Arrays whose element i depends on the name of the array and on i alone.
 
 Which distributions there are, with which parameters, bounds and types, is in one table: `wellspring._native.distributions`. The
-methods check and draw by it, and their documentation gets its sections on parameters from it.
+methods check and draw from it, and their documentation gets its sections on parameters from it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Line:
 
 _TABLE = {name: _Line(distribution) for name, distribution in _native.distributions().items()}
 
-# What methods say of the arguments that are no parameters of their distribution.
+# What methods say of the arguments that are not parameters of their distribution.
 _COMMON = {
     "size": "int or tuple of ints, optional\n    The shape. Without it, and without out, {one} is returned.",
     "dtype": "{dtypes}, optional\n    The type of the numbers.",
@@ -148,18 +148,18 @@ class Elements:
     algorithm : str, default 'chacha8'
         'chacha8', 'chacha12', 'chacha20', 'aes256-ctr' or 'philox4x64-10', in letters of any case.
     threads : int, optional
-        The most threads to work on. None stands for all cores of the process. The numbers do not depend on it.
+        The most threads to work on. None means all cores of the process. The numbers do not depend on it.
 
     Raises
     ------
     ValueError
-        If the seed, the path or the algorithm is none of these.
+        If the seed, the path or the algorithm is not valid.
     TypeError
         If an argument is of another type, or a path goes with a SeedSequence, which has its own.
 
     Notes
     -----
-    Parameters of distributions are single numbers, and no arrays of them. An `out` with strides is filled in C order. Instead of
+    Parameters of distributions are single numbers, not arrays. An `out` with strides is filled in C order. Instead of
     consecutive elements, `at` and `of` make a block: ``random((10, 5), at=(20, 40), of=(100, 100))`` equals
     ``random((100, 100))[20:30, 40:45]``. Other threads of Python run while numbers are made.
 
@@ -330,7 +330,7 @@ class Elements:
         self, low: float, high: float, loc: float = 0.0, scale: float = 1.0, size: Size = None, out: Any = None,
         *, first: int = 0, at: Indices = None, of: Indices = None,
     ) -> Any:
-        """Return normal numbers that lie from low to high, exact in the tails too. low is below high.
+        """Return normal numbers from low to high, exact in the tails too. low is below high.
 
         Examples
         --------
@@ -511,7 +511,7 @@ class Elements:
     def choice(
         self, a: Any, size: Size = None, replace: bool = True, p: Iterable[float] | None = None, *, first: int = 0
     ) -> Any:
-        """Return elements of a, or integers below a, with the probabilities p or with the same one each.
+        """Return elements of a, or integers below a, with the probabilities p or with equal ones.
 
         Without replacement they are the first of `permutation`. With p as well, they are the elements with the least
         ``exponential(size=len(p)) / p`` (Efraimidis and Spirakis, 2006), and first must be 0.
@@ -525,7 +525,7 @@ class Elements:
         replace : bool, default True
             Whether an element can come more than once.
         p : sequence of floats, optional
-            A probability for each element. From 0 to 1; their sum is 1, as exactly as NumPy wants it.
+            A probability for each element. From 0 to 1; their sum is 1, within NumPy's tolerance.
         first : int, default 0
             The index of the first element.
 
@@ -633,7 +633,7 @@ class Elements:
 
     @_described
     def sphere(self, dimensions: int, size: Size = None, out: Any = None, *, first: int = 0) -> Any:
-        """Return rows of numbers: points on the sphere with the radius 1 in so many dimensions.
+        """Return rows of numbers: points on the sphere with the radius 1 in `dimensions` dimensions.
 
         Examples
         --------
@@ -697,7 +697,7 @@ class Elements:
         Raises
         ------
         ValueError
-            If x has not as many places.
+            If x does not have that many places.
         TypeError
             If size, out or first goes with an array.
 
@@ -781,7 +781,7 @@ class Elements:
         return into(make, size, dtype, out, line.dtypes)
 
     def _thread_count(self) -> int:
-        # 0 stands for all.
+        # 0 means all.
         return 0 if self._threads is None else self._threads
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -838,7 +838,7 @@ def _rows(make: Callable[[Any, int], None], width: int, dtypes: tuple[str, ...],
 
 
 def _shuffle_sequence(native: _native.Elements, x: Any) -> None:
-    """Shuffle a sequence that is no array of NumPy."""
+    """Shuffle a sequence that is not an array of NumPy."""
     try:
         view = memoryview(x)
     except (TypeError, ValueError, BufferError):

@@ -144,9 +144,8 @@ const MAX_THREADS: u64 = 1024;
 
 /// Write random bytes
 ///
-/// The bytes are fit for keys, except with --pseudo. A line on stderr gives the number of bytes and the speed: for 1 MiB
-/// or more, and always on a terminal. When the reader of a pipe closes it, the command ends without a message and with
-/// success.
+/// The bytes are fit for keys, except with --pseudo. For 1 MiB or more, and always on a terminal, a line on stderr gives the
+/// number of bytes and the speed. When the reader of a pipe closes it, the command ends with success and no message.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -160,8 +159,8 @@ Examples:
 pub(crate) struct BytesRequest {
     /// How many bytes: 64, 10k, 1GiB; without SIZE there is no end
     ///
-    /// To write to a file needs SIZE. Like in head and dd, k, M, G, T, P and E are powers of 1024, and so are KiB, MiB, ..; kB,
-    /// MB, .. are powers of 1000. With --hex and --base64 this is the number of bytes before they become text.
+    /// Writing to a file needs SIZE. As in head and dd, k, M, G, T, P and E are powers of 1024, and so are KiB, MiB, ..; kB,
+    /// MB, .. are powers of 1000. With --hex and --base64 SIZE counts the bytes before they become text.
     #[arg(allow_negative_numbers = true)]
     size: Option<Size>,
 
@@ -170,16 +169,15 @@ pub(crate) struct BytesRequest {
 
     /// How many threads make bytes, each with its own tap, 1 to 1024
     ///
-    /// Each writes whole blocks, one thread at a time, and no two blocks share bytes. One thread makes a pseudo-random
-    /// stream, whatever N is.
+    /// The threads write whole pieces in turn, and no two pieces share bytes. Whatever N is, one thread makes a pseudo-random
+    /// stream.
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u64).range(1..=MAX_THREADS))]
     threads: u64,
 
     /// Write SIZE bytes, at most 1 MiB, for each line of the standard input, until it ends
     ///
-    /// For a program that keeps this command running beside it: each line is a request, and the answer comes at
-    /// once.
+    /// For a program that keeps this command running: each line is a request, and the answer comes at once.
     #[arg(long, requires = "size", conflicts_with = "threads")]
     each_line: bool,
 
@@ -193,7 +191,7 @@ pub(crate) struct BytesRequest {
 
     /// Write to FILE; - is the standard output
     ///
-    /// A new file is for its owner alone (mode 0600). A file that exists is an error without --force.
+    /// Only its owner can read a new file (mode 0600). Without --force a file that exists is an error.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -230,8 +228,8 @@ pub(crate) struct BytesRequest {
 
     /// Begin at byte OFFSET of the stream, counted from 0 [default: 0]
     ///
-    /// Several machines can each make one part of SIZE bytes. The parts, joined in order, equal one long run. To go to
-    /// OFFSET takes at most about 0.1 ms, for every OFFSET and every algorithm.
+    /// Several machines can each make one part of SIZE bytes. The parts, joined in order, equal one long run. Going to any
+    /// OFFSET takes at most about 0.1 ms, with any algorithm.
     #[arg(
         long,
         value_name = "OFFSET",
@@ -240,7 +238,7 @@ pub(crate) struct BytesRequest {
     )]
     offset: Option<Size>,
 
-    /// Another way to give SIZE, for scripts in which it stands beside OFFSET
+    /// Another way to give SIZE, for scripts that also give OFFSET
     #[arg(
         long,
         value_name = "SIZE",

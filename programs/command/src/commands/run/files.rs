@@ -2,7 +2,7 @@
 //!
 //! The environment outlives this command, in services that go to the background and in programs that become another user. So it
 //! names no file that another user can come to own, at any time: no file of a process (/proc/PID/fd/N), whose number may be
-//! another process's later, and none below a folder like /tmp. A file that a program may open after the end of this command
+//! another process's later, and no file below a folder like /tmp. A file that a program may open after the end of this command
 //! has a name made of its content, is written once, and stays.
 
 use crate::streams::Failure;
@@ -38,7 +38,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Finds a folder for files that are no libraries, or makes one.
+    /// Finds a folder for files that are not libraries, or makes one.
     pub(super) fn find(time: Time) -> Result<Self, Failure> {
         Self::find_usable(time, |_| Ok(())).map_err(|reasons| {
             let advice = if is_for_root() {

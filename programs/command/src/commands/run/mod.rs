@@ -32,8 +32,8 @@ use wellspring_interpose::repeat::{self, HeldSeed, is_for_root};
 
 /// Start a program that draws on wellspring, without rebuilding it
 ///
-/// Without --preload, --openssl and --private-dev the first two are set up: a library that the loader puts before the C
-/// library, and a provider for OpenSSL 3. A program with more rights than its caller (set-user-ID) ignores both.
+/// Without --preload, --openssl and --private-dev the command sets up the first two: a library that the loader puts before the
+/// C library, and a provider for OpenSSL 3. A program with more rights than its caller (set-user-ID) ignores both.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -48,35 +48,35 @@ Exit status of the program; 127 if it is not found, 126 if it cannot be started,
 pub(crate) struct RunRequest {
     /// Put a library before the C library: getrandom, getentropy, arc4random, /dev/urandom
     ///
-    /// By LD_PRELOAD; and by ASAN_OPTIONS, without which a program built with AddressSanitizer does not start then. The files
-    /// /dev/random and /dev/urandom become those of the service, where it has mounted them.
+    /// By LD_PRELOAD; and by ASAN_OPTIONS, without which a program built with AddressSanitizer would not start. /dev/random and
+    /// /dev/urandom become the service's files, if it has mounted them.
     #[arg(long)]
     preload: bool,
 
     /// Let that library replace RAND_bytes and RAND_priv_bytes of OpenSSL too
     ///
     /// For programs whose OpenSSL reads no configuration, or is older than version 3. Only calls of these two functions from
-    /// outside of OpenSSL are replaced; OpenSSL's own keys and nonces come from its generator.
+    /// outside OpenSSL are replaced; OpenSSL's own keys and nonces come from its generator.
     #[arg(long)]
     rand_bytes: bool,
 
     /// Set up the provider for OpenSSL 3, by OPENSSL_CONF
     ///
-    /// The new configuration includes the file that the program would read, the one of OPENSSL_CONF or the system's, and adds the
+    /// The new configuration includes the file that the program would read, OPENSSL_CONF's or the system's, and adds the
     /// provider to its sections. Refused if that file demands FIPS or another generator.
     #[arg(long)]
     openssl: bool,
 
     /// Put the files of the host service in place of /dev/random and /dev/urandom
     ///
-    /// The program gets a mount namespace of its own: all others keep their devices. It needs root, and a service with the
-    /// section `files` in its configuration.
+    /// The program gets its own mount namespace: all others keep their devices. This needs root, and a service with the section
+    /// `files` in its configuration.
     #[arg(long)]
     private_dev: bool,
 
     /// The folder where the service has its files, for --private-dev
     ///
-    /// Not with --preload and --rand-bytes: their library knows the default folder alone.
+    /// Not with --preload and --rand-bytes: their library knows only the default folder.
     #[arg(
         long,
         value_name = "FOLDER",
@@ -86,18 +86,18 @@ pub(crate) struct RunRequest {
     )]
     files: PathBuf,
 
-    /// Draw the same bytes in every run with this seed: for tests and reproducible builds alone
+    /// Draw the same bytes in every run with this seed: only for tests and reproducible builds
     ///
     /// Every byte that goes through the library and the provider, keys too, follows from the seed: from a stream for each
     /// process and each thread, in the order in which they begin to draw, and for children of fork in the order of the forks.
-    /// Refused for root, for programs with more rights than their caller, and for static ones, which load no library.
+    /// Refused for root, for programs with more rights than their caller, and for static programs, which load no library.
     #[arg(long, value_name = "SEED", value_parser = crate::commands::bytes::seed, conflicts_with = "private_dev")]
     repeat: Option<u128>,
 
     /// Print at the end how the program drew its random bytes, to stderr
     ///
-    /// One line for each function, file or provider that was used: its calls, bytes and threads, of the program and of
-    /// all that it started.
+    /// One line for each function, file or provider that was used, with its calls, bytes and threads in the program and in all
+    /// programs that it started.
     #[arg(long)]
     report: bool,
 
@@ -283,7 +283,7 @@ fn replace_devices(files: &Path) -> Result<(), Failure> {
 
 fn mount_over_devices(files: &Path) -> Result<(), Errno> {
     // SAFETY: no other thread runs in this command, and it uses no file that it found before, apart from the libraries
-    // of the doors, which are outside of /dev.
+    // of the doors, which are outside /dev.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
     mount_change(
         "/",

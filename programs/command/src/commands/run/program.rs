@@ -76,7 +76,7 @@ fn kind_of_file(path: &Path, interpreters: u32) -> Kind {
     }
 }
 
-/// Whether the kernel gives the program a user, a group or capabilities that this process has not.
+/// Whether the kernel gives the program a user, a group or capabilities that this process does not have.
 fn has_more_rights(path: &Path) -> bool {
     let has_capabilities = getxattr(path, CAPABILITIES, &mut [0; 0]).is_ok();
     let Ok(status) = fs::metadata(path) else {
@@ -142,11 +142,11 @@ fn names_loader(file: &[u8]) -> Option<bool> {
 
 // Runs the program to its end, and passes on the signals that other processes send to this command.
 //
-// This command stays while the program runs: the pages of --report and --repeat go with it. Who stops or reloads a service
-// knows the number of this command alone, and must reach the program by it. So this command does not end before the
-// program, whatever the program does with the signal.
+// This command stays while the program runs: the pages of --report and --repeat go with it. A supervisor that stops or
+// reloads a service knows only this command's process number, and must reach the program through it. So this command does not
+// end before the program, whatever the program does with the signal.
 
-/// The signals that are passed on. Those that stop a process are not: they stop this command as any other.
+/// The signals that are passed on. Signals that stop a process are not: they stop this command like any other.
 const PASSED_ON: [i32; 9] = [
     SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
 ];
@@ -187,7 +187,7 @@ pub(super) fn run(command: &mut Command) -> io::Result<ExitStatus> {
 
 /// Blocks the signals, so that they wait for [`next_signal`], and has the program start without that.
 ///
-/// A signal that this command was told to ignore stays ignored, here and in the program.
+/// A signal that this command ignores by inheritance stays ignored, here and in the program.
 fn wait_for_signals(command: &mut Command) -> io::Result<sigset_t> {
     // SAFETY: an empty set is a valid value; every call gets pointers to sets and actions that are on the stack.
     let (set, before, of_children) = unsafe {
@@ -332,7 +332,7 @@ mod tests {
         if let Err(error) = setxattr(&program, CAPABILITIES, &ping, XattrFlags::empty()) {
             return testkit::skipped(&format!("a file cannot be given capabilities: {error}"));
         }
-        // The kernel gives root nothing by it that root has not.
+        // Such capabilities give root nothing that root does not have.
         let expected = if getuid().is_root() {
             Kind::Other
         } else {

@@ -462,7 +462,7 @@ pub struct TruncatedNormal {
 /// The distribution that proposes numbers.
 #[derive(Clone, Copy, Debug)]
 enum Proposal {
-    /// The normal one; numbers outside of the bounds are rejected.
+    /// The normal distribution; numbers outside the bounds are rejected.
     Normal,
     /// The normal one without its sign.
     HalfNormal,

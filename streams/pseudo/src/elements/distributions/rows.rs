@@ -10,7 +10,7 @@ use super::{ElementError, Elements};
 use crate::elements::arrays::Kind;
 use crate::elements::functions::{exp, ln, sqrt};
 
-/// Up to this many numbers stand in a table of 64 KiB. With more numbers, a map holds the ones that have moved.
+/// Up to this many numbers are in a table of 64 KiB. With more numbers, a map holds the ones that have moved.
 const TABLE_LENGTH: u64 = 1 << 13;
 
 /// Rows of k of the numbers 0 to n - 1, in random order: all rows have the same probability. With k = n they are orders of n
@@ -251,7 +251,7 @@ impl MultivariateNormal {
     ///
     /// # Errors
     ///
-    /// [`ElementError::Parameter`] if `mean` is empty, a number is not finite, or `covariance` is no symmetric matrix of this
+    /// [`ElementError::Parameter`] if `mean` is empty, a number is not finite, or `covariance` is not a symmetric matrix of this
     /// size, or has an eigenvalue below 0: within 10^-8 of its largest variance.
     pub fn new(mean: &[f64], covariance: &[f64]) -> Result<Self, ElementError> {
         let k = mean.len();

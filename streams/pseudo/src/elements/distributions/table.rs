@@ -1,6 +1,6 @@
 //! The one table of distributions: the name of each, its parameters with their bounds, and what an element is.
 //!
-//! The constructors check their parameters by it. The Python package draws by it, and describes its methods by it. Tests in
+//! The constructors check their parameters against it. The Python package draws and describes its methods from it. Tests in
 //! `bindings/python` and `bindings/c` compare signatures, bounds and types with it.
 
 use std::boxed::Box;
@@ -61,7 +61,7 @@ pub enum Kind {
     U64,
     /// An integer that is a size in C.
     Size,
-    /// Numbers. In C their number stands behind the last vector.
+    /// Numbers. In C their number follows the last vector.
     Vector,
     /// The rows of a square matrix, one after the other.
     Matrix,

@@ -68,8 +68,8 @@ public final class WellspringProvider extends Provider {
     }
 
     /**
-     * Hashes data into the generator's pools, without credit: data of an attacker does no harm. It takes effect with a later
-     * reseed. The call never waits: data is dropped if 64 calls wait for the pools.
+     * Hashes data into the generator's pools, without credit: data from an attacker weakens nothing. It takes effect at a later
+     * reseed. The call never waits: it drops the data if data of 64 calls waits for the pools.
      *
      * @param data what is mixed in; it stays as it is
      */
@@ -80,7 +80,7 @@ public final class WellspringProvider extends Provider {
 
     /**
      * Prepares this process for a sandbox that forbids system calls. Afterwards no read of the generator makes one, and reseeds
-     * draw on the processor's instructions alone. There is no way back. Call it before the filter is installed, and on each
+     * draw on the processor's instructions alone. This cannot be undone. Call it before the filter is installed, and on each
      * native thread that will read. The JVM itself goes on making system calls.
      *
      * @throws ProviderException if the generator is not seeded yet; nothing is changed then

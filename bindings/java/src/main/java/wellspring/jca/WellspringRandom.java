@@ -13,7 +13,7 @@ final class WellspringRandom extends SecureRandomSpi {
 
     /**
      * The most bytes of one call into the library. The JVM can collect no garbage during a call of {@link Fill}, which takes
-     * about 5 microseconds for so many.
+     * about 5 microseconds for this many.
      */
     private static final int PIECE_BYTES = 64 << 10;
 

@@ -24,8 +24,8 @@ final class Residue {
     private Residue() {}
 
     /**
-     * Draws so many bytes each, wipes them unless they are kept, and returns how many draws are still in memory. Each draw is
-     * on a thread of its own, which then waits: nothing else overwrites its stack.
+     * Draws values of {@code sizes} bytes, wipes them unless they are kept, and returns how many draws are still in memory.
+     * Each draw is on a thread of its own, which then waits: nothing else overwrites its stack.
      */
     static int found(SecureRandom random, boolean isKept, int... sizes) throws Exception {
         byte[][] kept = new byte[sizes.length][];
