@@ -72,7 +72,7 @@ fn is_absence(error: &io::Error) -> bool {
 fn reason(address: &Address, error: &io::Error) -> String {
     match error.kind() {
         _ if is_absence(error) => format!(
-            "no service runs: {address}: {error}; start it with `systemctl start wellspringd`, or `wellspring serve` in a terminal"
+            "no service runs: {address}: {error}; start it with `systemctl start wellspringd`, or with `wellspring serve`"
         ),
         ErrorKind::PermissionDenied if error.raw_os_error().is_some() => format!(
             "no permission to ask the service: {address}: {error}; ask as the user that started it, or set [web] mode"
