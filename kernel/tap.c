@@ -8,6 +8,7 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/random.h>
@@ -416,11 +417,28 @@ static int read_reserved(bool root, void *buf, size_t len)
 	return error;
 }
 
-static int read_canonical(u8 *buf, size_t len)
+/*
+ * FreeBSD's status quo before concurrent reads, to compare with: readers of the device make their
+ * bytes one after another. A reader waits by spinning while the owner runs, and sleeps otherwise.
+ */
+static DEFINE_MUTEX(canonical_lock);
+
+static int read_in_turn(u8 *buf, size_t len)
+{
+	int error;
+
+	mutex_lock(&canonical_lock);
+	error = read_reserved(true, buf, len);
+	mutex_unlock(&canonical_lock);
+	return error;
+}
+
+static int read_canonical(u8 *buf, size_t len, bool may_sleep)
 {
 	do {
 		size_t step = ws_canonical_bytes(ws_cipher, len);
-		int error = read_reserved(true, buf, step);
+		int error = may_sleep ? read_in_turn(buf, step) :
+					read_reserved(true, buf, step);
 
 		if (error)
 			return error;
@@ -440,7 +458,7 @@ int ws_read(enum ws_mode mode, void *buf, size_t len)
 		return -EAGAIN;
 	switch (mode) {
 	case WS_CANONICAL:
-		return read_canonical(buf, len);
+		return read_canonical(buf, len, false);
 	case WS_CONCURRENT:
 		return read_reserved(true, buf, len);
 	case WS_PER_NODE:
@@ -450,6 +468,14 @@ int ws_read(enum ws_mode mode, void *buf, size_t len)
 	}
 }
 WS_EXPORT_FOR_TEST(ws_read);
+
+int ws_read_sleeping(enum ws_mode mode, void *buf, size_t len)
+{
+	if (unlikely(mode == WS_CANONICAL && ws_phase() == WS_READY))
+		return read_canonical(buf, len, true);
+	return ws_read(mode, buf, len);
+}
+WS_EXPORT_FOR_TEST(ws_read_sleeping);
 
 /**
  * wellspring_get_bytes() - secret bytes
