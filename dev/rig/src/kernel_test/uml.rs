@@ -27,7 +27,7 @@ fi
 poweroff -f
 "#;
 
-/// What is printed after this line are the figures.
+/// The figures are printed after this line.
 const FIGURES: &str = "=figures";
 
 /// The suites are left out.

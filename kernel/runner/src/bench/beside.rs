@@ -1,4 +1,4 @@
-//! What else runs beside readers: a task that a timer wakes, and the harvester.
+//! Another task beside readers, which a timer wakes, and the harvester.
 
 use super::modes::{ModeGuard, SUBJECTS};
 use super::pace::Pace;
