@@ -278,6 +278,13 @@ static gfp_t flags_of(const struct kiocb *iocb)
 	return iocb->ki_flags & IOCB_NOWAIT ? GFP_NOWAIT : GFP_KERNEL;
 }
 
+/* Calls that may not sleep do not wait for the mutex of the mode canonical either. */
+static int read_bytes(const struct kiocb *iocb, void *buf, size_t len)
+{
+	return iocb->ki_flags & IOCB_NOWAIT ? wellspring_get_bytes(buf, len) :
+					      ws_read_sleeping(ws_mode(), buf, len);
+}
+
 static ssize_t device_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct bounce bounce;
@@ -292,7 +299,7 @@ static ssize_t device_read_iter(struct kiocb *iocb, struct iov_iter *to)
 		size_t len = min(iov_iter_count(to), bounce.capacity);
 		size_t copied;
 
-		error = wellspring_get_bytes(bounce.bytes, len);
+		error = read_bytes(iocb, bounce.bytes, len);
 		if (error)
 			break;
 		copied = copy_to_iter(bounce.bytes, len, to);

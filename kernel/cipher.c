@@ -30,7 +30,7 @@
  *   softirq  Can, at the end of any hard interrupt, and then finds the FPU in use. So we
  *            disable softirqs before the section begins, and they run right after it. A
  *            read in a softirq is therefore synchronous and uses SIMD. Since 6.16
- *            kernel_fpu_begin() does the same. With PREEMPT_RT softirqs are threads, and
+ *            kernel_fpu_begin() does the same, and we leave it to it. With PREEMPT_RT softirqs are threads, and
  *            local_bh_disable() takes a lock that may sleep: there we switch preemption off.
  *   hardirq  Can at any time. It is refused if it interrupts a section, or code with
  *            softirqs disabled, and takes the scalar backend: the same bytes, later.
@@ -65,9 +65,19 @@ const char *ws_context_name(enum ws_context context)
 	return names[context];
 }
 
+/* Whether the kernel's own section keeps softirqs away: on x86 since 6.16. Nothing in its headers tells. */
+static bool section_holds_softirqs __ro_after_init;
+
 int ws_simd_init(void)
 {
+	struct ws_simd simd;
+
 	ws_arch_simd_init();
+	if (ws_arch_simd_usable()) {
+		ws_arch_simd_begin(&simd.arch);
+		section_holds_softirqs = softirq_count();
+		ws_arch_simd_end(&simd.arch);
+	}
 	return 0;
 }
 
@@ -97,7 +107,7 @@ static void release_cpu(const struct ws_simd *simd)
 		local_bh_enable();
 }
 
-bool ws_simd_guard(struct ws_simd *simd)
+static void hold_cpu(struct ws_simd *simd)
 {
 	simd->holds_cpu = !in_hardirq() && !irqs_disabled();
 	if (simd->holds_cpu) {
@@ -106,6 +116,10 @@ bool ws_simd_guard(struct ws_simd *simd)
 		else
 			local_bh_disable();
 	}
+}
+
+static void ask_for_fpu(struct ws_simd *simd)
+{
 	simd->is_usable = ws_arch_simd_usable();
 	simd->is_refused = !simd->is_usable &&
 			   !(WS_ARCH_SIMD_WANTS_INTERRUPTS && irqs_disabled());
@@ -113,6 +127,12 @@ bool ws_simd_guard(struct ws_simd *simd)
 		this_cpu_inc(statistics_of_cpu.sections[ws_context()]);
 	else if (simd->is_refused)
 		this_cpu_inc(statistics_of_cpu.refusals[ws_context()]);
+}
+
+bool ws_simd_guard(struct ws_simd *simd)
+{
+	hold_cpu(simd);
+	ask_for_fpu(simd);
 	return simd->is_usable;
 }
 WS_EXPORT(ws_simd_guard);
@@ -130,7 +150,13 @@ WS_EXPORT(ws_simd_wipe_and_release);
 
 bool ws_simd_begin(struct ws_simd *simd)
 {
-	if (!ws_simd_guard(simd)) {
+	/* Then a softirq that comes before the section begins has left the FPU again. */
+	if (section_holds_softirqs)
+		simd->holds_cpu = false;
+	else
+		hold_cpu(simd);
+	ask_for_fpu(simd);
+	if (!simd->is_usable) {
 		release_cpu(simd);
 		return false;
 	}

@@ -507,7 +507,7 @@ bool ws_taps_are_wiped(int cpu);
 
 /* A read, in each of the four modes. */
 enum ws_mode {
-	WS_CANONICAL,		/* the root's lock is taken for each 4096 bytes of output */
+	WS_CANONICAL,		/* the root's lock is taken for each 4096 bytes of output; of tasks, in turn */
 	WS_CONCURRENT,		/* and here for each read */
 	WS_PER_NODE,		/* on the node of the reader's CPU */
 	WS_PER_CPU,		/* from the reader's tap */
@@ -518,6 +518,11 @@ enum ws_mode ws_mode(void);
 const char *ws_mode_name(enum ws_mode mode);
 /* wellspring_get_bytes() in a mode of the caller's choice. */
 int ws_read(enum ws_mode mode, void *buf, size_t len);
+/*
+ * The same for a task that may sleep, as a reader of the device. In canonical it makes each 4096
+ * bytes under a mutex, as the readers of FreeBSD did.
+ */
+int ws_read_sleeping(enum ws_mode mode, void *buf, size_t len);
 
 u64 ws_pseudo_step(struct ws_pseudo *state);
 /* 2^64 steps at once. */

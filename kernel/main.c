@@ -146,6 +146,7 @@ static int state_show(struct seq_file *file, void *unused)
 	seq_printf(file, "backend %s\n",
 		   ws_backend_name(ws_cipher, ws_best_backend(ws_cipher)));
 	seq_printf(file, "harvester_rounds %llu\n", harvester.rounds);
+	seq_printf(file, "harvester_ns %llu\n", harvester.rounds_ns);
 	seq_printf(file, "reseeds %llu\n", harvester.reseeds);
 	seq_printf(file, "reseeds_held_back %llu\n", harvester.held_back);
 	seq_printf(file, "first_pool_bytes %u\n", harvester.first_pool_bytes);

@@ -5,8 +5,9 @@
  *
  * Before Linux 6.16 the kernel's own SIMD ciphers cannot be called where the FPU is in use, as
  * in a softirq that interrupts a section. So they are asynchronous: crypto/simd.c hands such a
- * request to a worker (cryptd). Our sections keep softirqs away, and a request is always
- * answered by its caller: these ciphers are synchronous, in tasks and softirqs.
+ * request to a worker (cryptd), and costs some time where it does not, in a task. Our sections keep
+ * softirqs away, and a request is always answered by its caller: these ciphers are synchronous, in
+ * tasks and softirqs.
  *
  * A section has at most a page, as the walk over a request gives it. Where the FPU is refused,
  * the library's scalar code makes the same bytes.
@@ -18,6 +19,7 @@
 #include <crypto/internal/skcipher.h>
 #include <crypto/scatterwalk.h>
 #include <crypto/xts.h>
+#include <linux/highmem.h>
 #include <linux/kmsan-checks.h>
 #include <linux/module.h>
 
@@ -275,7 +277,8 @@ static int xts_whole_blocks(struct xts_message *message, struct skcipher_request
 	return error;
 }
 
-static int xts_crypt(struct skcipher_request *request, bool encrypts)
+/* Not inlined: CONFIG_INIT_STACK_ALL_ZERO clears the large frame of a walk at each call. */
+static noinline int xts_walk(struct skcipher_request *request, bool encrypts)
 {
 	unsigned int rest = request->cryptlen % BLOCK_BYTES;
 	unsigned int stealing = rest ? BLOCK_BYTES + rest : 0;
@@ -300,6 +303,40 @@ static int xts_crypt(struct skcipher_request *request, bool encrypts)
 	}
 	memzero_explicit(&message, sizeof(message));
 	return error;
+}
+
+static bool is_in_page(const struct scatterlist *list, unsigned int len)
+{
+	return list->length >= len && list->offset + len <= PAGE_SIZE;
+}
+
+/* Whole blocks within a page, as disks have them, need no walk. */
+static void xts_in_page(struct skcipher_request *request, bool encrypts)
+{
+	const u8 *src = kmap_local_page(sg_page(request->src)) + request->src->offset;
+	u8 *dst = kmap_local_page(sg_page(request->dst)) + request->dst->offset;
+	struct xts_message message = {
+		.keys = crypto_skcipher_ctx(crypto_skcipher_reqtfm(request)),
+		.encrypts = encrypts,
+	};
+
+	memcpy(message.tweak.bytes, request->iv, BLOCK_BYTES);
+	xts_step(&message, dst, src, request->cryptlen / BLOCK_BYTES);
+	memzero_explicit(&message.tweak, sizeof(message.tweak));
+	kunmap_local(dst);
+	kunmap_local(src);
+}
+
+static int xts_crypt(struct skcipher_request *request, bool encrypts)
+{
+	unsigned int len = request->cryptlen;
+
+	if (len && len % BLOCK_BYTES == 0 && is_in_page(request->src, len) &&
+	    is_in_page(request->dst, len)) {
+		xts_in_page(request, encrypts);
+		return 0;
+	}
+	return xts_walk(request, encrypts);
 }
 
 static int xts_encrypt(struct skcipher_request *request)

@@ -8,6 +8,7 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/random.h>
@@ -416,11 +417,28 @@ static int read_reserved(bool root, void *buf, size_t len)
 	return error;
 }
 
-static int read_canonical(u8 *buf, size_t len)
+/*
+ * FreeBSD's status quo before concurrent reads, to compare with: readers of the device make their
+ * bytes one after another. A reader waits by spinning while the owner runs, and sleeps otherwise.
+ */
+static DEFINE_MUTEX(canonical_lock);
+
+static int read_in_turn(u8 *buf, size_t len)
+{
+	int error;
+
+	mutex_lock(&canonical_lock);
+	error = read_reserved(true, buf, len);
+	mutex_unlock(&canonical_lock);
+	return error;
+}
+
+static int read_canonical(u8 *buf, size_t len, bool may_sleep)
 {
 	do {
 		size_t step = ws_canonical_bytes(ws_cipher, len);
-		int error = read_reserved(true, buf, step);
+		int error = may_sleep ? read_in_turn(buf, step) :
+					read_reserved(true, buf, step);
 
 		if (error)
 			return error;
@@ -440,7 +458,7 @@ int ws_read(enum ws_mode mode, void *buf, size_t len)
 		return -EAGAIN;
 	switch (mode) {
 	case WS_CANONICAL:
-		return read_canonical(buf, len);
+		return read_canonical(buf, len, false);
 	case WS_CONCURRENT:
 		return read_reserved(true, buf, len);
 	case WS_PER_NODE:
@@ -450,6 +468,14 @@ int ws_read(enum ws_mode mode, void *buf, size_t len)
 	}
 }
 WS_EXPORT_FOR_TEST(ws_read);
+
+int ws_read_sleeping(enum ws_mode mode, void *buf, size_t len)
+{
+	if (unlikely(mode == WS_CANONICAL && ws_phase() == WS_READY))
+		return read_canonical(buf, len, true);
+	return ws_read(mode, buf, len);
+}
+WS_EXPORT_FOR_TEST(ws_read_sleeping);
 
 /**
  * wellspring_get_bytes() - secret bytes
@@ -556,9 +582,10 @@ EXPORT_SYMBOL_GPL(wellspring_get_u32_below);
  *
  * The Solaris Porting Layer had this generator per CPU too. There, an interrupt between
  * the load and the store of the state got the numbers of the call that it interrupted.
- * Here a CPU has a state for tasks, one for softirqs, and one for each depth of hard interrupts
+ * Here a CPU has two states for tasks, two for softirqs, and two for each depth of hard interrupts
  * and NMIs, which the preemption count knows: plain loads and stores do, and an NMI may call
- * too. Preemption is off meanwhile.
+ * too. Preemption is off meanwhile. Numbers and short reads are the first state's. The words of a
+ * long read are of both in turn: a state's next number waits for its last one.
  */
 
 DEFINE_PER_CPU_ALIGNED(struct wellspring_pseudo_states, wellspring_pseudo_states);
@@ -590,21 +617,39 @@ void ws_pseudo_jump(struct ws_pseudo *state)
 }
 WS_EXPORT_FOR_TEST(ws_pseudo_jump);
 
-/* The state stays in registers, and only the last word may be cut. */
-static __always_inline struct ws_pseudo make_bytes(struct ws_pseudo state, u8 *buf,
-						   size_t len)
+static __always_inline void put_word(u8 *buf, struct ws_pseudo *state)
 {
+	*(ws_unaligned_u64 *)buf = (__force u64)cpu_to_le64(wellspring_pseudo_step(state));
+}
+
+/* From this length on a read has both states: before it the second one costs more than it gains. */
+#define BOTH_BYTES 64
+
+/* The states stay in registers, and only the last word may be cut. */
+static __always_inline void make_bytes(struct ws_pseudo *states, u8 *buf, size_t len)
+{
+	struct ws_pseudo first = states[0];
+
+	if (len >= BOTH_BYTES) {
+		struct ws_pseudo second = states[1];
+
+		for (; len >= 2 * sizeof(u64); len -= 2 * sizeof(u64)) {
+			put_word(buf, &first);
+			put_word(buf + sizeof(u64), &second);
+			buf += 2 * sizeof(u64);
+		}
+		states[1] = second;
+	}
 	for (; len >= sizeof(u64); len -= sizeof(u64)) {
-		*(ws_unaligned_u64 *)buf =
-			(__force u64)cpu_to_le64(wellspring_pseudo_step(&state));
+		put_word(buf, &first);
 		buf += sizeof(u64);
 	}
 	if (len) {
-		__le64 word = cpu_to_le64(wellspring_pseudo_step(&state));
+		__le64 word = cpu_to_le64(wellspring_pseudo_step(&first));
 
 		memcpy(buf, &word, len);
 	}
-	return state;
+	states[0] = first;
 }
 
 /**
@@ -616,8 +661,9 @@ static __always_inline struct ws_pseudo make_bytes(struct ws_pseudo state, u8 *b
  * earlier and all later output. No lock, no atomic instruction, no barrier. A call that
  * interrupts another call gets other numbers.
  *
- * The numbers are xorshift128+ with shifts 23, 18 and 5, as little endian words of 8 bytes.
- * The unused part of the last word is discarded.
+ * The numbers are xorshift128+ with shifts 23, 18 and 5, as little endian words of 8 bytes. A
+ * read of 64 bytes or more takes them from two generators in turn. The unused part of the last
+ * word is discarded.
  *
  * Context: Any, NMI included.
  */
@@ -625,11 +671,9 @@ void wellspring_get_pseudo_bytes(void *buf, size_t len)
 {
 	while (len) {
 		size_t step = min_t(size_t, len, RUN_BYTES);
-		struct ws_pseudo *state;
 
 		preempt_disable_notrace();
-		state = wellspring_pseudo_state();
-		*state = make_bytes(*state, buf, step);
+		make_bytes(wellspring_pseudo_state(), buf, step);
 		preempt_enable_notrace();
 		buf += step;
 		len -= step;
@@ -640,17 +684,17 @@ EXPORT_SYMBOL_GPL(wellspring_get_pseudo_bytes);
 int ws_pseudo_init(void)
 {
 	struct ws_pseudo state;
-	unsigned int depth;
+	unsigned int number;
 	int cpu;
 
 	do {
 		get_random_bytes(&state, sizeof(state));
 	} while (!(state.words[0] | state.words[1]));
 	for_each_possible_cpu(cpu) {
-		struct ws_pseudo *states = per_cpu(wellspring_pseudo_states, cpu).of_depth;
+		struct ws_pseudo *states = per_cpu(wellspring_pseudo_states, cpu).of_depth[0];
 
-		for (depth = 0; depth < WELLSPRING_PSEUDO_DEPTHS; depth++) {
-			states[depth] = state;
+		for (number = 0; number < WELLSPRING_PSEUDO_DEPTHS * WELLSPRING_PSEUDO_LANES; number++) {
+			states[number] = state;
 			ws_pseudo_jump(&state);
 		}
 	}

@@ -45,18 +45,21 @@ static inline int __must_check wellspring_get_u32(u32 *number)
 /* For tasks, for softirqs, and for each depth of hard interrupts and NMIs. */
 #define WELLSPRING_PSEUDO_DEPTHS (2 + (HARDIRQ_MASK >> HARDIRQ_SHIFT))
 
+/* Each has two, so that the numbers of a long read need not wait for each other. */
+#define WELLSPRING_PSEUDO_LANES 2
+
 struct ws_pseudo {
 	u64 words[2];
 };
 
 /* For the functions below alone. */
 struct wellspring_pseudo_states {
-	struct ws_pseudo of_depth[WELLSPRING_PSEUDO_DEPTHS];
+	struct ws_pseudo of_depth[WELLSPRING_PSEUDO_DEPTHS][WELLSPRING_PSEUDO_LANES];
 };
 DECLARE_PER_CPU_ALIGNED(struct wellspring_pseudo_states, wellspring_pseudo_states);
 
 /*
- * The state of this CPU and depth. An NMI counts as a hard interrupt too.
+ * The first of the two states of this CPU and depth. An NMI counts as a hard interrupt too.
  * Preemption is off.
  */
 static __always_inline struct ws_pseudo *wellspring_pseudo_state(void)
@@ -64,7 +67,7 @@ static __always_inline struct ws_pseudo *wellspring_pseudo_state(void)
 	unsigned int depth = (preempt_count() & HARDIRQ_MASK) >> HARDIRQ_SHIFT;
 
 	depth = depth ? depth + 1 : !!in_serving_softirq();
-	return &this_cpu_ptr(&wellspring_pseudo_states)->of_depth[depth];
+	return this_cpu_ptr(&wellspring_pseudo_states)->of_depth[depth];
 }
 
 static __always_inline u64 wellspring_pseudo_step(struct ws_pseudo *state)

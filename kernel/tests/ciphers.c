@@ -2,7 +2,9 @@
 /*
  * wellspring_crypto.ko as a user of the crypto API: in softirqs, where it is synchronous and
  * never refused the FPU, while tasks spend half of their time in sections of the module. The
- * crypto manager tests what it makes. And its speed beside cryptd's.
+ * crypto manager tests what it makes. And its speed beside cryptd's, where a worker has each
+ * message. What was published, 384 and 487 MB/s for messages of 16 bytes, is another case: tasks,
+ * through crypto/simd.c and past it, without a worker.
  */
 #include <crypto/skcipher.h>
 #include <linux/delay.h>

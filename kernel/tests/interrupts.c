@@ -44,7 +44,7 @@ static int watch_read(enum ws_mode mode, u8 *buf)
 	longest_off_bytes = 0;
 	on_bytes = 0;
 	WRITE_ONCE(watched, current);
-	error = ws_read(mode, buf, READ_BYTES);
+	error = ws_read(mode, buf, READ_BYTES) ?: ws_read_sleeping(mode, buf, READ_BYTES);
 	WRITE_ONCE(watched, NULL);
 	return error;
 }
@@ -69,7 +69,7 @@ static int interrupts_reads(struct report *report)
 	}
 	for (mode = 0; mode < WS_MODES; mode++) {
 		error = watch_read(mode, buf);
-		if (error || longest_off_bytes > WS_KEY_BYTES || on_bytes < READ_BYTES)
+		if (error || longest_off_bytes > WS_KEY_BYTES || on_bytes < 2 * READ_BYTES)
 			break;
 	}
 	unregister_kprobe(&fill_probe);

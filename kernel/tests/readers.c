@@ -41,7 +41,7 @@ static void read_on(struct worker *worker)
 	unsigned int again;
 
 	for (again = 0; again < 16; again++) {
-		if (ws_read(crowd->mode, bytes, sizeof(bytes)))
+		if (ws_read_sleeping(crowd->mode, bytes, sizeof(bytes)))
 			WRITE_ONCE(crowd->errors, 1);
 		crowd->reads[worker->number]++;
 		/* A lock that 8 emulated CPUs share may take each read 0.1 s. */

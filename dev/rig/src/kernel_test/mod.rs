@@ -81,7 +81,12 @@ pub(crate) fn run(root: &Path, request: Request) -> Result {
     let cache = Cache::open(root)?;
     let mut table = Table::new();
     for (name, has_checks) in request.user_modes() {
-        table.add_outcome(name, uml::drill(&cache, &source, has_checks))?;
+        let outcome = if request.is_bench {
+            uml::bench(&cache, root, has_checks)
+        } else {
+            uml::drill(&cache, &source, has_checks)
+        };
+        table.add_outcome(name, outcome)?;
     }
     if request.has_dkms() {
         table.add_outcome("dkms", dkms::test(&cache, &source))?;
@@ -193,6 +198,13 @@ impl<'a> Rig<'a> {
         };
         table.add_outcome(format!("{name} build"), outcome)?;
         let Ok(modules) = modules else { return Ok(()) };
+        let stepped = match compiler {
+            Compiler::Gcc => kernel.step(&self.root.join("kernel/tests/stepping.sh")),
+            Compiler::Clang => None,
+        };
+        if let Some(outcome) = stepped {
+            table.add_outcome(format!("{name} stepping"), outcome)?;
+        }
         if self.request.is_build_only {
             return Ok(());
         }

@@ -37,6 +37,10 @@ pub(crate) struct Request {
     #[arg(long)]
     clang: bool,
 
+    /// Measure in User Mode Linux by `kernel-test bench`, in place of the tests
+    #[arg(long = "bench")]
+    pub(super) is_bench: bool,
+
     /// Build the module, and start no machine
     #[arg(long = "build")]
     pub(super) is_build_only: bool,
@@ -147,6 +151,7 @@ mod tests {
         assert_eq!(parse("debug --source .").unwrap().1, [Release::DEBUG]);
         assert!(all.is_all() && all.has_dkms() && !default.is_all() && !default.has_dkms());
         assert_eq!(all.user_modes(), [("uml", false), ("uml-debug", true)]);
+        assert!(parse("uml --bench").unwrap().0.is_bench && !all.is_bench);
         let (uml, releases) = parse("uml-debug").unwrap();
         assert!(releases.is_empty() && !uml.has_dkms());
         assert_eq!(uml.user_modes(), [("uml-debug", true)]);

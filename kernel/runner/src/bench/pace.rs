@@ -8,14 +8,17 @@ pub(crate) struct Pace {
     pub(super) rounds: usize,
     /// The time of one case in one round.
     pub(super) slice: Duration,
+    /// The time of a task beside readers in one round.
+    pub(super) beside: Duration,
     /// Requests inside the kernel, of one kind in one round.
     pub(super) requests: u32,
 }
 
-/// About three minutes.
+/// About four minutes.
 pub(crate) const FULL: Pace = Pace {
     rounds: 7,
     slice: Duration::from_millis(100),
+    beside: Duration::from_millis(500),
     requests: 20_000,
 };
 
@@ -23,6 +26,7 @@ pub(crate) const FULL: Pace = Pace {
 pub(crate) const SHORT: Pace = Pace {
     rounds: 7,
     slice: Duration::from_millis(20),
+    beside: Duration::from_millis(20),
     requests: 4000,
 };
 
@@ -30,5 +34,6 @@ pub(crate) const SHORT: Pace = Pace {
 pub(crate) const QUICK: Pace = Pace {
     rounds: 1,
     slice: Duration::from_millis(20),
+    beside: Duration::from_millis(20),
     requests: 1000,
 };

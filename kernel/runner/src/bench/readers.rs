@@ -92,7 +92,7 @@ pub(super) fn measure(
 }
 
 /// Has a group read a file until the time is over. Returns the reads of each reader, and its seconds.
-fn read_for(
+pub(super) fn read_for(
     path: &str,
     group: &Group,
     read_bytes: usize,
