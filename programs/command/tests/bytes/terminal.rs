@@ -11,6 +11,8 @@ fn on_a_terminal(command: &str) -> Option<String> {
     let binary = common::quoted_command();
     let command = command.replace("wellspring", &binary);
     let mut script = Command::new("script");
+    // A terminal whose kind is not known, or is `dumb`, gets no bar.
+    script.env("TERM", "xterm");
     script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
     let output = script.stdin(Stdio::null()).output().unwrap();
     Some(
