@@ -40,8 +40,7 @@ pub(super) fn check(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
         }
     }
     for (line, path, chore) in run_elsewhere(text, &folders) {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        let name = name.trim_end_matches(".rs");
+        let name = program(&path);
         let words = files.get(chore).into_iter();
         let mut words = words.flat_map(|text| text.split([' ', '"', '\n']));
         if !words.any(|word| word == name) {
@@ -102,6 +101,15 @@ fn run_elsewhere(
         }
     }
     found
+}
+
+/// The program of tests that a file belongs to: itself, or the folder in `tests/` that it lies in.
+fn program(path: &str) -> &str {
+    let (_, path) = path.split_once("/tests/").unwrap_or_default();
+    path.split('/')
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches(".rs")
 }
 
 /// The paths that a cell names.

@@ -1,10 +1,6 @@
 //! Zeroed memory is a value of every type, and no type has padding.
 
-#![cfg(all(target_os = "linux", not(loom)))]
-
-mod reading;
-
-use reading::bytes_of;
+use super::reading::bytes_of;
 use wellspring_cipher::sha256::Sha256;
 use wellspring_core::distribution::Distribution;
 use wellspring_core::event::{Event, Queue};

@@ -63,8 +63,8 @@ fn a_harvester() -> Result<(), Box<dyn Error>> {
 #[test]
 fn every_rust_line_of_the_readme_is_in_this_file() {
     let pages = [
-        include_str!("../../../README.md"),
-        include_str!("../../../docs/start/rust.md"),
+        include_str!("../../../../README.md"),
+        include_str!("../../../../docs/start/rust.md"),
     ];
     let blocks: Vec<&str> = pages
         .iter()

@@ -1,8 +1,6 @@
 //! The hot path: a state is read while it is current, and by the outermost read only.
 
-mod common;
-
-use common::{Counters, exit_status, next, value, with_owned, with_state};
+use crate::common::{Counters, exit_status, next, value, with_owned, with_state};
 use core::cell::Cell;
 use wellspring_os::owned::OwnedState;
 use wellspring_os::thread_state::CurrentThread;
@@ -159,7 +157,7 @@ fn a_child_finds_its_current_state_wiped() {
         owned.try_current(&states).map(|mut read| *read.state()),
         Some(7)
     );
-    let code = common::in_child(|| {
+    let code = crate::common::in_child(|| {
         let is_wiped = try_current(&states, |value| assert_eq!(*value, 0)).is_none();
         let owned_is_wiped = owned.try_current(&states).is_none_or(|mut read| {
             assert_eq!(*read.state(), 0);

@@ -1,5 +1,4 @@
 //! The pools and the nodes under a clock that a test sets.
-#![allow(dead_code, reason = "each test file uses its part of this")]
 
 use std::cell::RefCell;
 use wellspring_core::Backend;

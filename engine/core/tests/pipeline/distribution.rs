@@ -1,10 +1,6 @@
 //! Which node is seeded, and with what, under a clock that the test sets.
 
-#![cfg(not(loom))]
-
-mod common;
-
-use common::{Pipeline, event, ready};
+use crate::common::{Pipeline, event, ready};
 use wellspring_core::Backend;
 use wellspring_core::node::{CAPACITY_BITS, Inlet, Node};
 

@@ -1,9 +1,7 @@
 //! Safe programs that once read freed memory or held two `&mut` to one state. Miri runs the quick ones.
 #![forbid(unsafe_code)]
 
-mod common;
-
-use common::{Counters, value, with_owned, with_state};
+use crate::common::{Counters, value, with_owned, with_state};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wellspring_os::clone_words::CloneWords;
 use wellspring_os::owned::OwnedState;

@@ -1,11 +1,8 @@
 //! Calls that a signal handler leaves by siglongjmp: their queue or generator goes on to work. The reads of threads
-//! are in `nested.rs`.
-#![cfg(all(target_arch = "x86_64", not(target_env = "musl")))]
+//! are in `main.rs`.
 
-mod common;
-
-use common::abandon::abandon;
-use common::repeats::assert_no_value_twice;
+use crate::common::abandon::abandon;
+use crate::common::repeats::assert_no_value_twice;
 use std::sync::Arc;
 use wellspring::{Engine, LocalRng, MinEntropy, Source, SourceError};
 

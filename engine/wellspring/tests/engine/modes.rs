@@ -1,8 +1,6 @@
 //! The four modes against the generator that they are made of, and the states of an engine.
 
-mod common;
-
-use common::repeats::{assert_no_value_twice, assert_nothing_in_common};
+use crate::common::repeats::{assert_no_value_twice, assert_nothing_in_common};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wellspring::{Engine, Error, MinEntropy, Mode, Phase, Prf, Source, SourceError, SourceHealth};
@@ -127,7 +125,7 @@ fn nodes_of_one_seed_and_taps_of_one_engine_never_give_the_same() {
             threads.map(|thread| thread.join().unwrap()).into()
         });
         if drawn.iter().any(Option::is_none) {
-            return common::skipped("this machine has one CPU");
+            return crate::common::skipped("this machine has one CPU");
         }
         let drawn: Vec<_> = drawn.into_iter().flatten().collect();
         assert_nothing_in_common(&drawn, &format!("mode {mode}"));
@@ -146,7 +144,7 @@ fn before_128_bits_every_cpu_is_served_by_the_first_node() {
     let engine = builder.topology("nodes=2,cpus=2".parse().unwrap());
     let engine = engine.build().unwrap();
     if !pin(1) {
-        return common::skipped("this machine has one CPU");
+        return crate::common::skipped("this machine has one CPU");
     }
     let mut bytes = [0; 8];
     assert_eq!(engine.try_fill(&mut bytes), Err(Error::NotSeeded));

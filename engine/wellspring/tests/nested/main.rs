@@ -2,6 +2,8 @@
 //! however the handler ends.
 #![cfg(all(target_arch = "x86_64", not(target_env = "musl")))]
 
+mod abandoned;
+#[path = "../common/mod.rs"]
 mod common;
 
 use common::abandon::abandon;

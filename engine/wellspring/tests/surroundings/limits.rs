@@ -1,8 +1,6 @@
 //! Below 128 bits of credit: who waits, who is told, who is served.
 
-mod common;
-
-use common::process::{self, Fork};
+use crate::common::process::{self, Fork};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use wellspring::{Engine, Error, MinEntropy, Mode, Phase, Source, SourceError};

@@ -1,10 +1,6 @@
 //! When the pools give a seed, and what it contains, under a clock that the test sets.
 
-#![cfg(not(loom))]
-
-mod common;
-
-use common::{Pipeline, event, ready};
+use crate::common::{Pipeline, event, ready};
 use wellspring_core::pool::Trigger;
 
 #[test]

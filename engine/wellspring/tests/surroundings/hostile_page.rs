@@ -2,10 +2,8 @@
 //!
 //! Pages that are refused from the beginning are in `copies.rs`.
 
-mod common;
-
-use common::process::{Fork, run_and_exit};
-use common::repeats::assert_nothing_in_common;
+use crate::common::process::{Fork, run_and_exit};
+use crate::common::repeats::assert_nothing_in_common;
 use std::ffi::CString;
 use std::fs::{self, OpenOptions};
 use std::os::unix::ffi::OsStrExt;

@@ -1,10 +1,6 @@
 //! Memory after a call: no secret is left after its use, neither in the structs nor on the stack.
 
-#![cfg(all(target_os = "linux", not(loom)))]
-
-mod reading;
-
-use reading::{bytes_of, read_memory};
+use super::reading::{bytes_of, read_memory};
 use std::collections::HashSet;
 use std::hint::black_box;
 use wellspring_cipher::sha256::Sha256;

@@ -1,4 +1,16 @@
 //! Tests for every system: nothing comes twice, memory goes back, and absent parts say so.
+//!
+//! ```text
+//! interpreted  cases for Miri: engines with a seed and no sources
+//! pools        the fill of the pools, as the stats show it
+//! reseeds      reseeds go on wherever the readers are
+//! readme       the Rust lines of the README compile and run
+//! ```
+
+mod interpreted;
+mod pools;
+mod readme;
+mod reseeds;
 
 use std::collections::HashSet;
 use std::sync::Barrier;

@@ -1,8 +1,6 @@
 //! A fork in the middle of a read leaves nothing of the parent's state in the child.
 
-mod common;
-
-use common::{Counters, in_child, next, value, with_state};
+use crate::common::{Counters, in_child, next, value, with_state};
 use core::cell::Cell;
 use core::ptr;
 
@@ -34,7 +32,7 @@ fn fork_in_a_read(states: &Counters, in_handler: impl Fn()) -> i32 {
         // SAFETY: ends the child.
         unsafe { libc::_exit(i32::from(left == SECRET)) };
     }
-    common::exit_status(pid.get())
+    crate::common::exit_status(pid.get())
 }
 
 #[test]
@@ -68,12 +66,12 @@ fn a_child_takes_over_the_slots_of_threads_that_it_does_not_have() {
             assert_eq!(next(&states), Some(1));
             assert_eq!(states.count(), 1);
             // Threads of the child find the slots of the parent's: no mapping is made for them.
-            let before = common::mappings();
+            let before = crate::common::mappings();
             for _ in 0..20 {
                 let others: Vec<Counters> = (0..10).map(|_| Counters::new()).collect();
                 assert!(others.iter().all(|states| next(states) == Some(1)));
             }
-            i32::from(common::mappings() > before + 1)
+            i32::from(crate::common::mappings() > before + 1)
         });
         barrier.wait();
         assert_eq!(code, 0);

@@ -1,7 +1,5 @@
 //! The generator against a model that makes one block at a time and counts with a wide integer.
 
-#![cfg(not(loom))]
-
 use proptest::prelude::*;
 use wellspring_cipher::Keystream;
 use wellspring_core::generator::{CHUNK_BYTES, Generator, KEY_LIMIT_BYTES, Reservation};

@@ -1,7 +1,5 @@
 //! The tap: what it hands out, and what it keeps.
 
-#![cfg(not(loom))]
-
 use proptest::prelude::*;
 use wellspring_cipher::Keystream;
 use wellspring_core::tap::{

@@ -1,9 +1,7 @@
 //! Sources that read the engine which draws on them, that end it, or that panic; also while it asks them about
 //! themselves.
 
-mod common;
-
-use common::process::{self, Fork};
+use crate::common::process::{self, Fork};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};

@@ -1,8 +1,6 @@
 //! After `sandbox::prepare` reads make no system call: under a filter that ends the process at the first one.
 
-mod common;
-
-use common::{Counters, in_child, next, value, with_owned, with_state};
+use crate::common::{Counters, in_child, next, value, with_owned, with_state};
 use testkit::filter::{self, Forbidden};
 use wellspring_os::lock::Lock;
 use wellspring_os::memory::Wiped;
