@@ -7,7 +7,8 @@ use crate::chores::{cargo, run};
 use std::process::Command;
 
 /// Tests of the crate that calls the system, and of the engine.
-const SYSTEM: &str = "--package wellspring-os --lib --test handler_allocates_nothing --test many --test shortage --test states";
+const SYSTEM: &str = "--package wellspring-os --lib --test handler_allocates_nothing --test many --test shortage --test states \
+                      --test wipe_at_fork";
 const ENGINE: &str = "--package wellspring --test core_dump --test every_system --test fork --test memory --test nested";
 
 /// Flags of the compiler, the folder of what they build, and a test that is left out: where a handler of fork(3) wipes

@@ -2,10 +2,8 @@
 //! Kolmogorov-Smirnov: 250,000 elements each, or as many as WELLSPRING_DRAWS says. 10^6 draws of each other kind:
 //! `cargo run --release --example distributions` takes 10^8.
 
-mod common;
-
-use common::distributions::{results, tails};
-use common::statistics::{Cells, Expected, normal_above, normal_below};
+use crate::common::distributions::{results, tails};
+use crate::common::statistics::{Cells, Expected, normal_above, normal_below};
 use statrs::distribution as theirs;
 use statrs::distribution::{ContinuousCDF, Discrete};
 use wellspring_pseudo::distributions::{

@@ -1,11 +1,9 @@
 //! Streams of neighbouring names beside each other: interleaved, subtracted, and one bit of the name
 //! apart.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::statistics::Cells;
+use crate::common::statistics::Cells;
 use wellspring_pseudo::{Algorithm, Elements, Stream};
 
 /// The common part of the names, and a function that returns stream i.
@@ -176,7 +174,7 @@ fn one_element_over_many_paths_has_its_distribution() {
             elements.uniform(3, &mut x).unwrap();
             elements.standard_normal(3, &mut y).unwrap();
             uniform.count(x[0]);
-            normal.count(common::statistics::normal_below(y[0]));
+            normal.count(crate::common::statistics::normal_below(y[0]));
             products += y[0] * last;
             last = y[0];
         }

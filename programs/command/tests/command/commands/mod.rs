@@ -15,9 +15,6 @@
 //! kernel           the kernel module where it is not
 //! ```
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod bad_input;
 mod bench;
 mod check;

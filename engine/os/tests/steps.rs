@@ -1,7 +1,10 @@
 //! A signal handler, and a fork in it, at every instruction of a read: no value is read twice.
+#![cfg(target_arch = "x86_64")]
 
-use crate::common::stepping::{Next, step};
-use crate::common::with_state;
+mod common;
+
+use common::stepping::{Next, step};
+use common::with_state;
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -148,11 +151,7 @@ fn fork_at_every_step(left: Option<u64>, in_handler: impl Fn(&Taps) + Sync) {
                     Next::Run
                 }
                 pid => {
-                    assert_eq!(
-                        crate::common::exit_status(pid),
-                        0,
-                        "at step {number} of {steps}"
-                    );
+                    assert_eq!(common::exit_status(pid), 0, "at step {number} of {steps}");
                     forks += 1;
                     Next::Step
                 }

@@ -5,12 +5,7 @@
 //! which knows AES-NI and AVX2. It does not know VAES, AVX-512 and SHA-NI: those backends are not run here.
 //! The first two are the same source text for wider registers.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
-
-#[path = "common/model.rs"]
-mod model;
-
-use model::COUNTER;
+use crate::model::{self, COUNTER};
 use std::arch::asm;
 use std::hint::black_box;
 use std::process::{Command, ExitStatus};
@@ -63,7 +58,7 @@ fn under_memcheck(name: &str) -> Option<ExitStatus> {
     let finished = Command::new("valgrind")
         .args(["--quiet", &format!("--error-exitcode={REPORTED}")])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--nocapture"])
+        .args(["--exact", &format!("constant_time::{name}"), "--nocapture"])
         .output();
     let Ok(finished) = finished else {
         eprintln!("SKIPPED: valgrind does not run here");

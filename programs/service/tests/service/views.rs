@@ -223,7 +223,7 @@ fn every_metric_has_its_help() {
 
 #[test]
 fn every_expression_of_the_dashboard_names_metrics_that_exist() {
-    let text = include_str!("../../../packaging/grafana/wellspringd.json");
+    let text = include_str!("../../../../packaging/grafana/wellspringd.json");
     let dashboard: serde_json::Value = serde_json::from_str(text).unwrap();
     let panels = dashboard["panels"].as_array().unwrap();
     let targets = panels
@@ -243,7 +243,7 @@ fn every_expression_of_the_dashboard_names_metrics_that_exist() {
 
 #[test]
 fn every_alert_names_metrics_that_exist() {
-    let rules = include_str!("../../../packaging/prometheus/wellspringd.rules.yml");
+    let rules = include_str!("../../../../packaging/prometheus/wellspringd.rules.yml");
     let lines = rules.lines().map(str::trim_start);
     let expressions = lines.filter_map(|line| line.strip_prefix("expr: "));
     // `up` is Prometheus's own, and the job has the name of the service.

@@ -8,9 +8,6 @@
 //! host_programs  what each door adds to its host program, compared with the documentation
 //! ```
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod host_programs;
 mod names;
 mod openssl;

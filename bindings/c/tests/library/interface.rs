@@ -2,10 +2,10 @@
 //! leave the library, and all is compatible with the baseline in `abi/`: symbols, and the types of arguments, results and
 //! fields.
 
-mod common;
-
+use crate::common::{
+    DOOR, compile, header, is_installed, library_folder, run, scratch, succeeds, text,
+};
 use cbindgen::{Builder, Config, Language, Style};
-use common::{DOOR, compile, header, is_installed, library_folder, run, scratch, succeeds, text};
 use std::collections::BTreeSet;
 use std::ops::{Bound, RangeBounds};
 use std::path::Path;
@@ -331,7 +331,7 @@ fn the_data_of_a_thread_leaves_half_of_the_loaders_room_to_others() {
 }
 
 /// Records the present interface as the baseline, after a change that only adds functions:
-/// `WELLSPRING_ABI=record cargo test -p wellspring-c --test interface`.
+/// `WELLSPRING_ABI=record cargo test -p wellspring-c --test library interface`.
 const RECORD: &str = "WELLSPRING_ABI";
 
 fn compare(baseline: &Path) -> Output {

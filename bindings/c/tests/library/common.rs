@@ -1,8 +1,5 @@
 //! Compiles C and C++ programs against the library under test, and runs them.
 
-#![allow(dead_code, reason = "no file of tests uses all of this")]
-
-#[allow(unused_imports, reason = "no file of tests uses all of this")]
 pub(crate) use testkit::programs::{has_header, is_installed, is_long, scratch, succeeds, text};
 
 use std::fs;

@@ -1,8 +1,6 @@
 //! The library as C and C++ programs see it, also harsh ones.
 
-mod common;
-
-use common::{
+use crate::common::{
     compile, has_header, is_installed, is_long, library_folder, run, run_script, scratch, succeeds,
     text,
 };
@@ -72,8 +70,8 @@ fn arrays_are_the_known_answers() {
         return;
     };
     let files = [
-        include_str!("../../../vectors/pseudo-elements.txt"),
-        include_str!("../../../vectors/pseudo-distributions.txt"),
+        include_str!("../../../../vectors/pseudo-elements.txt"),
+        include_str!("../../../../vectors/pseudo-distributions.txt"),
     ];
     let lines = files.iter().flat_map(|file| file.lines());
     let asked: Vec<_> = lines

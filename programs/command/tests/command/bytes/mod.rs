@@ -9,9 +9,6 @@
 //! terminal       what a terminal gets
 //! ```
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod amounts;
 mod closed_output;
 mod each_line;

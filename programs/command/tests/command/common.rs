@@ -1,12 +1,9 @@
 //! Running the real command.
 
-#![allow(dead_code, reason = "no program of tests uses all of this")]
-
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-#[allow(unused_imports, reason = "no program of tests uses all of this")]
 pub(crate) use testkit::programs::{copy_program, is_installed, is_long, quoted};
 
 /// The command with arguments as one would type them; a word with a space is in single quotes, as `quoted` writes it.

@@ -27,7 +27,7 @@ fn words(cell: &str) -> BTreeSet<String> {
 }
 
 fn row(door: &str) -> Row {
-    let page = include_str!("../../../../docs/reference/host-programs.md");
+    let page = include_str!("../../../../../docs/reference/host-programs.md");
     let line = page
         .lines()
         .find(|line| line.starts_with(&format!("| {door} |")));
@@ -213,7 +213,7 @@ fn the_c_library_adds_what_the_page_says() {
 fn the_provider_adds_what_the_page_says() {
     let library = "libcrypto.so.3";
     let module = common::library("libwellspring_openssl.so");
-    let text = include_str!("../../../../interpose/openssl/openssl.cnf.in")
+    let text = include_str!("../../../../../interpose/openssl/openssl.cnf.in")
         .replace("@module@", &module.to_string_lossy());
     let file = scratch("host-program").join("openssl.cnf");
     std::fs::write(&file, text).unwrap();
