@@ -5,8 +5,7 @@
 //! step     a command of cargo, or of the project's own, for another processor
 //! doors    the doors on aarch64, with Debian's programs for it
 //! python   the Python package, likewise
-//! machine  an aarch64 machine with a kernel of its own, also with four nodes
-//! service  the service in that machine
+//! machine  an aarch64 machine with a kernel of its own, also with four nodes; the service in it
 //! ```
 //!
 //! It needs the standard library of a target (rustup target add), and a C compiler and C library of Debian for it, which
@@ -16,7 +15,6 @@
 mod doors;
 mod machine;
 mod python;
-mod service;
 mod step;
 
 use crate::guest::{Cache, Result, Stop, Table, qemu_user, run};
