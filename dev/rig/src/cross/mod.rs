@@ -46,7 +46,7 @@ const OPTIMISED: &str =
 /// the others. It has no vDSO getrandom, no ptrace(2) (`faults`, `faults_of_parts`, `hot_path`), and no VmFlags in smaps
 /// (`memory`), gives no limit to memory (`shortage`, `many`), and keeps signals for itself (the test that is skipped). It
 /// refuses filters of seccomp(2), so that `sandbox` tests little. `churn`, `limits`, `past_reads`, `secrets` and `stack_use`
-/// take more than 150 s there, and `unload` hung once in a child. `nested` and `steps` use the trap flag of x86-64.
+/// take more than 150 s there, and `unload` hung once in a child. `nested` and `raw_clones` use the trap flag of x86-64.
 const ENGINE: &str = "test --quiet --package wellspring --package wellspring-os --package wellspring-pseudo-thread \
     --package wellspring-interpose --lib \
     --test copies --test core_dump --test engine --test every_system --test fork --test harvester --test inheritance \

@@ -1,11 +1,8 @@
 //! The way of macOS, where no kernel wipes a child: a handler of fork(3) does, and else the number of the process tells.
 //! Built on Linux by `cargo xtask systems`.
 
-#![cfg(wellspring_test_at_fork)]
-
-mod common;
-
-use common::{Counters, exit_status, next};
+use crate::ALONE;
+use crate::common::{Counters, exit_status, next};
 
 /// A child by a raw system call, which runs no handler of fork(3). Returns what `work` returned in it.
 fn in_raw_child(work: impl FnOnce() -> i32) -> i32 {
@@ -21,15 +18,17 @@ fn in_raw_child(work: impl FnOnce() -> i32) -> i32 {
 
 #[test]
 fn a_child_of_fork_finds_every_state_wiped() {
+    let _alone = ALONE.lock();
     let states = Counters::new();
     assert_eq!([next(&states), next(&states)], [Some(1), Some(2)]);
-    let child = common::in_child(|| i32::from(next(&states) != Some(1)));
+    let child = crate::common::in_child(|| i32::from(next(&states) != Some(1)));
     assert_eq!(child, 0);
     assert_eq!(next(&states), Some(3));
 }
 
 #[test]
 fn a_child_that_ran_no_handler_finds_every_state_wiped_once_it_reads_on_the_long_way() {
+    let _alone = ALONE.lock();
     let states = Counters::new();
     assert_eq!([next(&states), next(&states)], [Some(1), Some(2)]);
     let child = in_raw_child(|| {
@@ -44,6 +43,7 @@ fn a_child_that_ran_no_handler_finds_every_state_wiped_once_it_reads_on_the_long
 
 #[test]
 fn memory_that_was_unmapped_is_not_wiped_for_its_next_owner() {
+    let _alone = ALONE.lock();
     use wellspring_os::memory::Wiped;
     let wiped = Wiped::<core::sync::atomic::AtomicU64>::new(None).unwrap();
     let start = core::ptr::from_ref(&*wiped).cast_mut();
@@ -58,6 +58,7 @@ fn memory_that_was_unmapped_is_not_wiped_for_its_next_owner() {
     // SAFETY: the page is ours.
     unsafe { start.cast::<u64>().write_volatile(7) };
     // SAFETY: as above.
-    let child = common::in_child(|| i32::from(unsafe { start.cast::<u64>().read_volatile() } != 7));
+    let child =
+        crate::common::in_child(|| i32::from(unsafe { start.cast::<u64>().read_volatile() } != 7));
     assert_eq!(child, 0);
 }

@@ -1,13 +1,10 @@
 //! A signal handler, and a fork in it, at every instruction of a read: no value is read twice.
-#![cfg(target_arch = "x86_64")]
 
-mod common;
-
-use common::stepping::{Next, step};
-use common::with_state;
+use crate::ALONE;
+use crate::common::stepping::{Next, step};
+use crate::common::with_state;
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wellspring_os::thread_state::{CurrentThread, State, ThreadStates};
 
@@ -71,9 +68,8 @@ fn taps(left: Option<u64>) -> Taps {
 
 const LEFT_BEFORE: [Option<u64>; 4] = [Some(4), Some(1), Some(0), None];
 
-/// One at a time, each on a thread of its own: a fork copies every thread's pages.
+/// Each on a thread of its own: a fork copies every thread's pages.
 fn on_new_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock();
     std::thread::scope(|scope| scope.spawn(work).join().unwrap())
 }
@@ -151,7 +147,11 @@ fn fork_at_every_step(left: Option<u64>, in_handler: impl Fn(&Taps) + Sync) {
                     Next::Run
                 }
                 pid => {
-                    assert_eq!(common::exit_status(pid), 0, "at step {number} of {steps}");
+                    assert_eq!(
+                        crate::common::exit_status(pid),
+                        0,
+                        "at step {number} of {steps}"
+                    );
                     forks += 1;
                     Next::Step
                 }
