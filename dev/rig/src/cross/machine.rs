@@ -13,8 +13,8 @@ use std::time::Duration;
 
 /// Left out is what takes more than 150 s.
 const TESTS: &str = "test --no-run --quiet --message-format=json --package wellspring --package wellspring-os \
-    --test copies --test engine --test faults --test faults_of_parts --test fork --test hot_path --test memory \
-    --test sandbox --test shortage --test states --test thread_exit";
+    --test copies --test engine --test faults --test fork --test memory --test sandbox --test shortage --test states \
+    --test thread_exit --test traced";
 
 /// Of these: a line of 200 forks takes minutes on an emulated machine, and the seed file needs a disk.
 const LEFT_OUT: &str = "--skip a_line_of_two_hundred_children --skip ids:: --skip seed_file::";

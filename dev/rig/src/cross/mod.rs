@@ -43,7 +43,7 @@ const OPTIMISED: &str =
     "test --quiet --release --package wellspring-cipher --test answers --test residue";
 
 /// Tests of the engine, on aarch64: fork, copies of a machine, reseeds, seed files, modes, sources. QEMU's user mode cannot run
-/// the others. It has no vDSO getrandom, no ptrace(2) (`faults`, `faults_of_parts`, `hot_path`), and no VmFlags in smaps
+/// the others. It has no vDSO getrandom, no ptrace(2) (`faults`, `traced`), and no VmFlags in smaps
 /// (`memory`), gives no limit to memory (`shortage`, `many`), and keeps signals for itself (the test that is skipped). It
 /// refuses filters of seccomp(2), so that `sandbox` tests little. `churn`, `limits`, `past_reads`, `secrets` and `stack_use`
 /// take more than 150 s there, and `unload` hung once in a child. `nested` and `raw_clones` use the trap flag of x86-64.

@@ -2,15 +2,13 @@
 //! `prepare_for_sandbox`. Then the part returns an error or goes on, reads go on, no file and no process is left, and
 //! without the fault the part works.
 //!
-//! As in `faults.rs`, a tracer makes one call fail in each run.
-#![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+//! As in `../faults.rs`, a tracer makes one call fail in each run.
 
-mod common;
-
-use common::faults::{self, Folder, open_files};
-use common::process::Shared;
-use common::repeats::assert_nothing_in_common;
-use common::tracer::{self, End, begin_or_end_counting, counted, silent};
+use crate::ALONE;
+use crate::common::faults::{self, Folder, open_files};
+use crate::common::process::Shared;
+use crate::common::repeats::assert_nothing_in_common;
+use crate::common::tracer::{self, End, begin_or_end_counting, counted, silent};
 use libc::c_long;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,6 +26,7 @@ const REPORT_BYTES: usize = 3 * READ_BYTES;
 /// Runs `work` without a fault, and then once for each fault that is chosen. It gets an empty folder and space for
 /// what it read.
 fn with_each_fault(name: &str, max_runs: usize, work: fn(&Path, &mut [u8])) {
+    let _alone = ALONE.lock();
     let folder = Folder::new(name);
     let run = |what: &str, choose: tracer::Choose<'_>| {
         let mut report = Shared::new(REPORT_BYTES);
@@ -57,7 +56,7 @@ fn with_each_fault(name: &str, max_runs: usize, work: fn(&Path, &mut [u8])) {
         None
     };
     if !run("no fault", record) {
-        return common::skipped("ptrace is not permitted");
+        return crate::common::skipped("ptrace is not permitted");
     }
     let faults = faults::of(&calls);
     assert!(faults.len() > 5, "{calls:?}");

@@ -1,10 +1,8 @@
 //! The hot path makes no system call: counted, and forbidden.
-#![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
-mod common;
-
-use common::process::{Fork, run_and_exit};
-use common::tracer::{self, End, Registers, silent, silent_once};
+use crate::ALONE;
+use crate::common::process::{Fork, run_and_exit};
+use crate::common::tracer::{self, End, Registers, silent, silent_once};
 use core::ptr;
 use libc::pid_t;
 use std::time::Instant;
@@ -93,6 +91,7 @@ fn full() -> Engine {
 
 #[test]
 fn reads_from_a_buffer_make_no_system_call() {
+    let _alone = ALONE.lock();
     let reads = || {
         let engine = full();
         let mut rng = engine.rng();
@@ -128,7 +127,7 @@ fn reads_from_a_buffer_make_no_system_call() {
         tracer::run(pseudo, &mut |_| None),
     ] {
         match end {
-            End::Untraceable => common::skipped("ptrace is not permitted"),
+            End::Untraceable => crate::common::skipped("ptrace is not permitted"),
             end => assert_eq!(end, End::Good),
         }
     }
@@ -136,6 +135,7 @@ fn reads_from_a_buffer_make_no_system_call() {
 
 #[test]
 fn a_million_reads_make_the_system_calls_of_a_few_harvests() {
+    let _alone = ALONE.lock();
     let begin = Instant::now();
     let calls = count_calls(|| {
         let engine = full();
@@ -156,17 +156,18 @@ fn a_million_reads_make_the_system_calls_of_a_few_harvests() {
             println!("{calls} system calls in 1,200,000 reads, with {harvests} harvests at most");
             assert!(calls <= harvests * CALLS_PER_HARVEST, "{calls} calls");
         }
-        None => common::skipped("ptrace is not permitted"),
+        None => crate::common::skipped("ptrace is not permitted"),
     }
 }
 
 #[test]
 fn a_child_that_may_make_no_system_call_draws_on() {
+    let _alone = ALONE.lock();
     let status = until_good(child_without_system_calls, |&status| {
         status == 0 || libc::WIFEXITED(status)
     });
     if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 2 {
-        return common::skipped("seccomp is not there");
+        return crate::common::skipped("seccomp is not there");
     }
     assert_eq!(status, 0, "killed for a system call, if this is 9");
 }
