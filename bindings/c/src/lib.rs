@@ -1,5 +1,5 @@
-//! The C library of wellspring. `include/wellspring.h` and `man/` say what its functions do; `tests/interface.rs` compares the
-//! types.
+//! The C library of wellspring. `include/wellspring.h` and `man/` say what its functions do; `tests/library/interface.rs`
+//! compares the types.
 //!
 //! ```text
 //! edge      the numbers that functions return, and ws_strerror; a caller's pointer and length become a slice, or an error

@@ -37,8 +37,8 @@ pub(crate) const CHORES: [Chore; 9] = [
             ("MIRIFLAGS", "-Zmiri-disable-isolation"),
         ],
         lines: &[
-            "miri test --locked --target-dir target/miri --package wellspring-os --test soundness",
-            "miri test --locked --target-dir target/miri --package wellspring --test interpreted",
+            "miri test --locked --target-dir target/miri --package wellspring-os --test states -- soundness",
+            "miri test --locked --target-dir target/miri --package wellspring --test every_system -- interpreted",
             "miri test --locked --target-dir target/miri --package wellspring-core --lib -- --skip health --skip seed_file",
         ],
     },

@@ -7,8 +7,8 @@ use crate::chores::{cargo, run};
 use std::process::Command;
 
 /// Tests of the crate that calls the system, and of the engine.
-const SYSTEM: &str = "--package wellspring-os --lib --test current --test fork --test handler_allocates_nothing --test many \
-                      --test sandbox --test shortage --test soundness --test wipe_at_fork";
+const SYSTEM: &str = "--package wellspring-os --lib --test handler_allocates_nothing --test many --test raw_clones \
+                      --test shortage --test states";
 const ENGINE: &str = "--package wellspring --test core_dump --test every_system --test fork --test memory --test nested";
 
 /// Flags of the compiler, the folder of what they build, and a test that is left out: where a handler of fork(3) wipes
@@ -22,12 +22,14 @@ const WAYS: [(&str, &str, &[&str]); 2] = [
     ),
 ];
 
-/// Tests of what Linux alone has: pages of others, user namespaces, memory that is locked when it is touched.
-const LINUX_ALONE: [&str; 4] = [
+/// Tests of what Linux alone has: pages of others, user namespaces, memory that is locked when it is touched; and steps through
+/// code that was counted on it.
+const LINUX_ALONE: [&str; 5] = [
     "detector",
     "an_owner_without_a_number",
     "a_state_touches_no_more",
     "a_page_that_is_gone",
+    "steps::",
 ];
 
 /// Runs both packages' tests of memory, fork, signals and threads.

@@ -12,8 +12,7 @@ const FOLDER: &str = "target/windows";
 
 /// Tests that need no Unix. The others fork, send signals, trace a process or read /proc.
 const TESTS: &str = "test --no-fail-fast --package wellspring-os --package wellspring --package wellspring-pseudo \
-                     --package wellspring-pseudo-thread --lib --test every_system --test interpreted --test pools \
-                     --test readme --test reseeds --test vectors";
+                     --package wellspring-pseudo-thread --lib --test every_system --test vectors";
 
 /// Runs of the command, which must succeed. Its own tests start a shell, send signals and read /proc.
 const COMMANDS: [&str; 5] = [

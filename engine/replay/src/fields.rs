@@ -1,6 +1,6 @@
-//! `name=value` fields of a line.
+//! The fields of a line, the bytes in them as hexadecimal digits, and the reasons why a line cannot be replayed.
 
-use crate::{ReplayError, hex};
+use std::fmt;
 use std::str::FromStr;
 use wellspring_core::event::Event;
 use wellspring_core::{KEY_BYTES, Prf};
@@ -91,5 +91,78 @@ impl<'a> Fields<'a> {
         let mut event = Event::ZERO;
         event.set(counter, destination, data, 0);
         Ok(event)
+    }
+}
+
+/// The reason why a line could not be replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The line starts with no known word.
+    UnknownLine,
+    /// A field is missing; its name.
+    Missing(&'static str),
+    /// A field's value does not have the right form; its name.
+    Malformed(&'static str),
+    /// An event, read or state before any `begin` or `gen`, samples before any `noise`, or either after `end`.
+    NoVector,
+    /// A read of more than 1 GiB, or samples of more than 1 MiB in a line.
+    TooLong,
+    /// The file cannot be read, or is not text.
+    Unreadable,
+    /// The [`Pipeline`](crate::Pipeline) cannot do what the line asks for.
+    Refused,
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplayError::UnknownLine => f.write_str("unknown kind of line"),
+            ReplayError::Missing(field) => write!(f, "{field}= is missing"),
+            ReplayError::Malformed(field) => write!(f, "{field}= is malformed"),
+            ReplayError::NoVector => f.write_str("no begin, gen or noise line before it"),
+            ReplayError::TooLong => {
+                f.write_str("a read of more than 1 GiB, or samples of more than 1 MiB")
+            }
+            ReplayError::Unreadable => f.write_str("cannot be read as text"),
+            ReplayError::Refused => f.write_str("the implementation refuses it"),
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+pub(crate) mod hex {
+    //! Bytes as hexadecimal digits.
+
+    /// The digits of some bytes, in lower case; `-` for none.
+    pub(crate) fn encode(bytes: &[u8]) -> String {
+        if bytes.is_empty() {
+            return "-".into();
+        }
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The bytes of some digits; `None` for an odd number of them and for other characters.
+    pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+        let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let byte = |&[high, low]: &[u8; 2]| Some(digit(high)? << 4 | digit(low)?);
+        rest.is_empty().then(|| pairs.iter().map(byte).collect())?
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn digits_come_back_as_their_bytes_and_other_text_is_refused() {
+            assert_eq!(encode(&[]), "-");
+            assert_eq!(decode(&encode(&[0, 0x9f, 255])), Some(vec![0, 0x9f, 255]));
+            assert_eq!(decode("aB"), Some(vec![0xab]));
+            for text in ["a", "0g", "é0", "-"] {
+                assert_eq!(decode(text), None, "{text}");
+            }
+        }
     }
 }

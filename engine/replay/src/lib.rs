@@ -36,21 +36,15 @@
 #![forbid(unsafe_code)]
 
 mod answer;
-mod core_driver;
-mod error;
 mod fields;
-mod file;
-mod hex;
-mod output;
 mod pipeline;
 mod recorded_source;
 mod replay;
 
 pub use answer::{Answer, Comparison};
-pub use error::ReplayError;
-pub use file::{Summary, begins_vector, run, run_function};
+pub use fields::ReplayError;
 pub use pipeline::{Event, Pipeline, State};
-pub use replay::Replay;
+pub use replay::{Replay, Summary, begins_vector, run, run_function};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,6 @@
 //! Recorded samples through the health tests.
 
-use crate::ReplayError;
-use crate::fields::Fields;
+use crate::fields::{Fields, ReplayError};
 use wellspring_core::health::{Action, Findings, Grade, Health, Test};
 use wellspring_core::source::{MinEntropy, Symbol};
 

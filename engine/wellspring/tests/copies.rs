@@ -11,9 +11,14 @@ use std::io::{Read, Write};
 use std::os::fd::FromRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring::clone_detection::{self, GenerationPage, PageError};
 use wellspring::{Engine, EngineBuilder, FileFault, Mode, OsError};
+
+/// Held by the test that forks, and by those that let go of a page's lock and take it again: a child that was forked meanwhile
+/// would keep the lock for as long as it lives.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// A file of a test's own, removed at its end.
 struct Scratch(PathBuf);
@@ -62,6 +67,7 @@ fn draw(engine: &Engine, rng: &mut wellspring::LocalRng) -> [u8; 128] {
 
 #[test]
 fn two_processes_of_one_seed_part_at_their_next_read_after_a_bump() {
+    let _alone = ALONE.lock();
     for mode in Mode::ALL {
         let scratch = Scratch::new(mode.name());
         let page = GenerationPage::create(&scratch.0).unwrap();
@@ -104,6 +110,7 @@ fn two_processes_of_one_seed_part_at_their_next_read_after_a_bump() {
 
 #[test]
 fn a_page_has_one_writer_and_outlives_it() {
+    let _alone = ALONE.lock();
     let scratch = Scratch::new("writer");
     let page = GenerationPage::create(&scratch.0).unwrap();
     let held = GenerationPage::create(&scratch.0).unwrap_err();
@@ -124,6 +131,7 @@ fn a_page_has_one_writer_and_outlives_it() {
 
 #[test]
 fn a_page_that_other_users_could_write_is_not_trusted() {
+    let _alone = ALONE.lock();
     let scratch = Scratch::new("hostile");
     let path = &scratch.0;
     let refused = |reason| {
@@ -171,6 +179,7 @@ fn a_page_that_other_users_could_write_is_not_trusted() {
 
 #[test]
 fn a_file_of_another_kind_never_becomes_a_page() {
+    let _alone = ALONE.lock();
     let page = Scratch::new("another-kind");
     let path = &page.0;
     let stays = |reason: PageError| {

@@ -42,8 +42,8 @@ const LIBRARIES: &str = "build --package wellspring-c --package wellspring-prelo
 /// bad. One test reads the sources by cargo. In one, which sends a key to a terminal, every third run hung. Of the command's
 /// tests, `run` and amounts of bytes are enough.
 const TESTS: &str = "test --quiet --package wellspring-c --package wellspring-preload --package wellspring-openssl \
-    --package wellspring-cli --test api --test bytes --test interface --test preload --test provider --test run -- \
-    --skip faults:: --skip sandbox:: --skip stack:: --skip names:: --skip openssl:: \
+    --package wellspring-cli --test command --test library --test preload --test provider -- \
+    --skip commands:: --skip faults:: --skip sandbox:: --skip stack:: --skip names:: --skip openssl:: \
     --skip repeat:: --skip host_programs:: --skip closed_output:: --skip each_line:: --skip residue:: --skip streams:: \
     --skip terminal:: --skip every_context_is_served --skip every_flag_length_and_pointer_gets_the_kernels_answer \
     --skip without_memory_there_is_an_error --skip the_types_in_the_header_are_those_of_the_library \

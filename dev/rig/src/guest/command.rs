@@ -1,7 +1,7 @@
 //! The programs of this project, linked statically for a guest that has no libraries.
 
 use super::outcome::{Result, Stop, at, failed};
-use super::processor::Processor;
+use super::vm::Processor;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,8 +3,8 @@
 use super::cache::{Cache, run};
 use super::outcome::{Result, at};
 use super::packages::Apt;
-use super::processor::Processor;
 use super::shell::END;
+use super::vm::Processor;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

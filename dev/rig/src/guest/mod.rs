@@ -1,9 +1,9 @@
 //! A Debian kernel in QEMU by software emulation, and small Debian systems of other suites.
 //!
 //! ```text
-//! outcome     how a run ends: a result, a failure, or something missing
+//! outcome     how a run ends: a result, a failure, or something missing; the table of results
 //! cache       everything that is fetched or built once
-//! packages    a private apt: Debian packages of any suite, unpacked and not installed
+//! packages    a private apt: Debian packages of any suite, unpacked and not installed; OpenSSL and language runtimes by it
 //! chroot      a small Debian system of another suite, for its compilers
 //! release     the kernels to choose from, and where they come from
 //! compiler    gcc or clang
@@ -11,16 +11,11 @@
 //! modules     which of the distribution's modules a module needs
 //! own         the kernels that we build: two check locks, memory and data races, one checks nothing
 //! files       the files that every guest has: busybox, and a shell that takes commands
-//! openssl     newer versions of OpenSSL, and its own tests
-//! runtimes    Debian's language runtimes, for a guest
 //! command     the programs of this project, linked statically for the guest
-//! processor   the processors of virtual machines
-//! vm          the virtual machine: CPUs, nodes, disks, and QEMU's arguments for them
-//! qemu        fetches QEMU and starts a virtual machine
-//! running     a running virtual machine: commands, snapshots, power off
+//! vm          the virtual machine: processor, CPUs, nodes, disks, and QEMU's arguments for them
+//! running     fetches QEMU and starts a virtual machine: commands, snapshots, power off
 //! console     which lines of the kernel's log report trouble
 //! shell       commands for the guest, and their answers
-//! table       the table of results
 //! uml         User Mode Linux: a kernel that is a process of this machine
 //! ```
 //!
@@ -39,17 +34,12 @@ mod console;
 mod files;
 mod kernel;
 mod modules;
-mod openssl;
 mod outcome;
 mod own;
 mod packages;
-mod processor;
-mod qemu;
 mod release;
 mod running;
-mod runtimes;
 mod shell;
-mod table;
 mod uml;
 mod vm;
 
@@ -60,15 +50,10 @@ pub(crate) use compiler::Compiler;
 pub(crate) use console::{Excuse, unless_half_patched};
 pub(crate) use files::Files;
 pub(crate) use kernel::{Kernel, arm64_kernel};
-pub(crate) use openssl::{openssl, openssl_tests};
-pub(crate) use outcome::{Result, Stop, at, failed, verdict};
-pub(crate) use packages::debian_files;
-pub(crate) use processor::Processor;
-pub(crate) use qemu::{Qemu, qemu_user};
+pub(crate) use outcome::{Result, Stop, Table, at, failed, verdict};
+pub(crate) use packages::{debian_files, openssl, openssl_tests, runtimes};
 pub(crate) use release::Release;
-pub(crate) use running::{Event, Guest};
-pub(crate) use runtimes::runtimes;
+pub(crate) use running::{Event, Guest, MachineSetup, Qemu, qemu_user};
 pub(crate) use shell::Answer;
-pub(crate) use table::Table;
 pub(crate) use uml::Uml;
-pub(crate) use vm::{Layout, Vm};
+pub(crate) use vm::{Layout, Processor, Vm};

@@ -1,11 +1,12 @@
-//! A private apt: Debian packages of any suite, unpacked and not installed.
+//! A private apt: Debian packages of any suite, unpacked and not installed. With it: versions of OpenSSL that Debian 12 does not
+//! have, each with the C library that it needs, and OpenSSL's own tests; and Debian's language runtimes, for a guest.
 //!
 //! The system's sources, lists and packages are not changed. The keys come from the installed debian-archive-keyring. Kernel
 //! versions change every few weeks, so names are found through the packages that depend on the newest.
 
 use super::cache::{Cache, entry, run};
 use super::outcome::{Result, Stop, at, failed};
-use super::processor::Processor;
+use super::vm::Processor;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -231,6 +232,75 @@ fn unpack_all(archives: &Path, folder: &Path) -> Result {
         0 => failed(format!("apt fetched no packages to {}", archives.display())),
         _ => Ok(()),
     }
+}
+
+/// Fetches OpenSSL 3.5, of Debian 13, and 4.0, of experimental, each with its FIPS provider. Returns a folder for each, laid
+/// out like a system's root.
+pub(crate) fn openssl(cache: &Cache) -> Result<[PathBuf; 2]> {
+    let fetch = |name: &str, suites: &[&str]| {
+        cache.once(name, |folder| {
+            let apt = Apt::new(folder, suites)?;
+            let newest = suites.last().copied().unwrap_or_default();
+            let packages = ["openssl", "libssl-dev", "openssl-provider-fips"];
+            let words = [&["--target-release", newest], &packages[..]].concat();
+            apt.unpack_whole(&words, folder)
+        })
+    };
+    Ok([
+        fetch("openssl-3.5-fips", &["trixie"])?,
+        fetch("openssl-4.0-fips", &["sid", "experimental"])?,
+    ])
+}
+
+/// The programs of OpenSSL's own tests that draw, or use many threads.
+const TESTS: [&str; 5] = [
+    "test/rand_test",
+    "test/drbgtest",
+    "test/rand_status_test",
+    "test/evp_test",
+    "test/threadstest",
+];
+
+/// Builds OpenSSL's own tests, of the sources of Debian 13 and experimental, in the folders that it returns.
+pub(crate) fn openssl_tests(cache: &Cache) -> Result<[PathBuf; 2]> {
+    let build = |name: &str, suite: &str| {
+        cache.once(name, |folder| {
+            Apt::new(folder, &[suite])?.unpack_source("openssl", folder)?;
+            // Without what no test here uses.
+            let configure = "./Configure linux-x86_64 no-shared no-docs no-legacy -O1";
+            shell(configure, folder)?;
+            shell("make -s -j2 build_generated", folder)?;
+            shell(&format!("make -s -j2 {}", TESTS.join(" ")), folder)
+        })
+    };
+    Ok([
+        build("openssl-3.5-tests", "trixie")?,
+        build("openssl-4.0-tests", "experimental")?,
+    ])
+}
+
+fn shell(script: &str, folder: &Path) -> Result {
+    run(Command::new("sh").args(["-c", script]).current_dir(folder)).map(|_| ())
+}
+
+const PACKAGES: [&str; 4] = ["nodejs", "openjdk-17-jre-headless", "python3.11", "ruby3.1"];
+
+/// Folders that no runtime reads.
+const REMOVED: [&str; 4] = ["usr/share/doc", "usr/share/man", "usr/share/locale", "apt"];
+
+/// Fetches them. Returns a folder laid out like a system's root, of about 0.5 GB.
+pub(crate) fn runtimes(cache: &Cache) -> Result<PathBuf> {
+    cache.once("runtimes", |folder| {
+        let apt = Apt::new(folder, &["bookworm", "bookworm-security"])?;
+        apt.unpack_whole(&PACKAGES, folder)?;
+        for name in REMOVED {
+            let unused = folder.join(name);
+            if unused.exists() {
+                fs::remove_dir_all(&unused).map_err(at(unused.display()))?;
+            }
+        }
+        Ok(())
+    })
 }
 
 #[cfg(test)]

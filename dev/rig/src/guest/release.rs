@@ -1,6 +1,6 @@
 //! The kernels to choose from, and where they come from.
 
-use super::processor::Processor;
+use super::vm::Processor;
 use std::fmt;
 
 /// A kernel to choose: the newest that its suites offer, or a kernel that we build.

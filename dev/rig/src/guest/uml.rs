@@ -7,7 +7,7 @@ use super::files::Files;
 use super::kernel::copy_folder;
 use super::outcome::{Result, Stop, at, failed};
 use super::packages::Apt;
-use super::processor::Processor;
+use super::vm::Processor;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -3,8 +3,7 @@
 //! A reader in the guest has a tap with a half-used buffer when the machine is stopped and saved. Two machines are
 //! resumed from that state, one after the other, and get the same questions. An answer that both give is a repetition.
 
-use super::setup::MachineSetup;
-use crate::guest::{Guest, Result, Vm, failed};
+use crate::guest::{Guest, MachineSetup, Result, Vm, failed};
 use std::fs;
 use std::path::Path;
 

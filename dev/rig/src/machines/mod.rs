@@ -2,7 +2,6 @@
 //! for guests and in a guest.
 //!
 //! ```text
-//! setup    QEMU, the files and the folder that all of these use
 //! nodes    memory on its node, readers served by theirs, the first 128 bits, shares of seeds
 //! seeds    a seed file over a reboot
 //! clones   two machines that are resumed from one saved state
@@ -17,17 +16,16 @@ mod nodes;
 mod runtimes;
 mod seeds;
 mod service;
-mod setup;
 
 use crate::guest::{
-    Cache, Files, Kernel, Processor, Programs, Qemu, Release, Result, Table, Vm, failed,
+    Cache, Files, Kernel, MachineSetup, Processor, Programs, Qemu, Release, Result, Table, Vm,
+    failed,
 };
 use clones::Notice;
 pub(crate) use host::door_bytes;
 pub(crate) use nodes::memory as node_memory;
 use runtimes::Order;
 pub(crate) use service::{READ_BYTES, check, hexadecimal, start_service};
-pub(crate) use setup::MachineSetup;
 use std::path::Path;
 
 /// Runs the chore.

@@ -1,7 +1,6 @@
 //! Secrets in their node's memory, and readers served by their node: as the kernel sees it from outside.
 
-use super::setup::MachineSetup;
-use crate::guest::{Guest, Result, failed};
+use crate::guest::{Guest, MachineSetup, Result, failed};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -4,9 +4,8 @@
 //! loop in the machine asks the guarded ones all the time, also while the machine is saved and resumed, and notes when each
 //! answered. Later each clone is asked for numbers of all. A value that two clones return is a repetition.
 
-use super::setup::MachineSetup;
 use crate::guest::{
-    Cache, Files, Guards, Guest, Result, Stop, Vm, at, failed, guards, run, runtimes,
+    Cache, Files, Guards, Guest, MachineSetup, Result, Stop, Vm, at, failed, guards, run, runtimes,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

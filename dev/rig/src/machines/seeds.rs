@@ -1,7 +1,6 @@
 //! A seed file over a reboot, and on a copy of the disk.
 
-use super::setup::MachineSetup;
-use crate::guest::{Guest, Result, Vm, at, failed};
+use crate::guest::{Guest, MachineSetup, Result, Vm, at, failed};
 use std::fs::File;
 use std::path::Path;
 

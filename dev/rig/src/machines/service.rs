@@ -1,9 +1,8 @@
 //! The service for guests, which read it as /dev/hwrng, and in a guest: vsock, and the seeds of the kernel module.
 
 use super::host::HostService;
-use super::setup::MachineSetup;
 use crate::guest::{
-    Cache, Compiler, Files, Guest, Kernel, Programs, Result, Table, Vm, at, failed,
+    Cache, Compiler, Files, Guest, Kernel, MachineSetup, Programs, Result, Table, Vm, at, failed,
 };
 use std::collections::HashSet;
 use std::fs::{self, File};

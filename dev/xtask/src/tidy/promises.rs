@@ -4,7 +4,8 @@
 //! files after such a letter, up to the next semicolon: ``W `limits.rs`, `modes.rs`; C `loom.rs` ``. Without a letter a
 //! name is a path in the repository. Words with a space or `=` are commands.
 //!
-//! In the table of other systems, ``P: W `fork.rs` `` says that a chore runs this test.
+//! In the table of other systems, ``P: W `fork.rs` `` says that a chore runs this test. A program of tests is a file, or a folder
+//! whose files are its modules.
 
 use super::fault::Fault;
 use std::collections::BTreeMap;
@@ -40,8 +41,7 @@ pub(super) fn check(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
         }
     }
     for (line, path, chore) in run_elsewhere(text, &folders) {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        let name = name.trim_end_matches(".rs");
+        let name = program(&path);
         let words = files.get(chore).into_iter();
         let mut words = words.flat_map(|text| text.split([' ', '"', '\n']));
         if !words.any(|word| word == name) {
@@ -104,6 +104,15 @@ fn run_elsewhere(
     found
 }
 
+/// The program of tests that a file belongs to: itself, or the folder in `tests/` that it lies in.
+fn program(path: &str) -> &str {
+    let (_, path) = path.split_once("/tests/").unwrap_or_default();
+    path.split('/')
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches(".rs")
+}
+
 /// The paths that a cell names.
 fn paths(cell: &str, folders: &BTreeMap<String, String>) -> Vec<String> {
     let mut paths = Vec::new();
@@ -157,6 +166,7 @@ mod tests {
         let files = [
             ("SECURITY.md", &*format!("{TEXT}{rows}")),
             ("a/tests/fork.rs", "#[test]"),
+            ("a/tests/fork/steps.rs", "#[test]"),
             ("a/tests/common.rs", "fn help() {}"),
             ("doors/c/tests/torture.rs", "#[test]"),
             ("vectors/x.txt", ""),
@@ -181,7 +191,10 @@ mod tests {
     fn a_test_on_another_system_is_one_that_a_chore_runs() {
         let head = "\n| promise | FreeBSD | Windows |\n|---|---|---|\n";
         let row = |cells: &str| notes(&format!("{head}| **A** | {cells} |\n"));
-        assert_eq!(row("yes, `mlock`. P: W `fork.rs` | none"), [""; 0]);
+        for file in ["fork.rs", "fork/steps.rs"] {
+            let good = format!("yes, `mlock`. P: W `{file}` | none");
+            assert_eq!(row(&good), [""; 0]);
+        }
         for (bad, note) in [
             (
                 "yes. P: W `churn.rs` | none",

@@ -9,9 +9,12 @@
 //! sha256         SHA-256: published answers, an oracle, what a hash holds
 //! backends       the list of backends and the choice among them
 //! width          the widths for which work is compiled
+//! constant_time  no branch and no address depends on a key
 //! ```
 
 mod backends;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
+mod constant_time;
 mod counter;
 mod equivalence;
 mod known_answers;

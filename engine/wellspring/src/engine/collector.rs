@@ -8,15 +8,16 @@
 //! With a [harvester](super::harvester) its thread makes a round every 100 ms. Without one, readers on the slow path
 //! harvest [inline](super::inline_harvest).
 
-use super::inner::{PoolStats, SourceStats};
 use super::nodes::{Nodes, Phase};
-use super::read::Taps;
-use super::samples::{Samples, SourceEntry, SourceState};
+use super::samples::{
+    CollectorState, MAX_SOURCES, PoolMeters, SEEDING_SAMPLE_BYTES, Samples, SourceEntry,
+    SourceStats, this_thread,
+};
+use super::taps::Taps;
 use crate::error::Error;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use wellspring_core::distribution::Distribution;
 use wellspring_core::event::{Event, Queue};
-use wellspring_core::pool::{Accumulator, POOLS, Trigger};
+use wellspring_core::pool::{POOLS, Trigger};
 use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_core::topology::Topology;
 use wellspring_core::wipe;
@@ -379,12 +380,6 @@ impl Collector {
     }
 }
 
-/// The most sources of one engine.
-pub(super) const MAX_SOURCES: usize = 16;
-
-/// The bytes asked of a source while the engine seeds itself: 8 events.
-pub(super) const SEEDING_SAMPLE_BYTES: usize = 256;
-
 /// The bytes asked of a source in a round of the harvester: 2 events.
 pub(super) const SAMPLE_BYTES: usize = 64;
 
@@ -434,48 +429,12 @@ impl Zeroed for CollectorMemory {
     };
 }
 
-/// The state behind the lock of the pools. Samples are here while they are tested, cut and hashed. A sample of a slow
-/// source is drawn on the stack, where an event of [`mix`](super::Engine::mix) is too, and both are wiped.
-#[repr(C)]
-pub(super) struct CollectorState {
-    pub(super) distribution: Distribution,
-    pub(super) sources: [SourceState; MAX_SOURCES],
-    pub(super) sample: [u8; SEEDING_SAMPLE_BYTES],
-    pub(super) event: Event,
-    /// The source that the next inline harvest draws on.
-    pub(super) next_source: u64,
-    /// The length of the sample that waits for its tests, 0 if no sample waits; and its source.
-    pub(super) waiting_bytes: u64,
-    pub(super) waiting_source: u64,
-    /// The events that the pools took so far.
-    pub(super) events: u64,
-}
-
-impl Zeroed for CollectorState {
-    const ZERO: Self = Self {
-        distribution: Distribution::ZERO,
-        sources: [const { SourceState::ZERO }; MAX_SOURCES],
-        sample: [0; SEEDING_SAMPLE_BYTES],
-        event: Event::ZERO,
-        next_source: 0,
-        waiting_bytes: 0,
-        waiting_source: 0,
-        events: 0,
-    };
-}
-
 /// The time of a harvest.
 #[derive(Clone, Copy)]
 pub(super) struct Due {
     pub(super) now_ms: u64,
     /// The clock showed a later time before: this process is probably a restored copy.
     pub(super) clock_went_back: bool,
-}
-
-/// A number that identifies this thread among the living ones.
-pub(super) fn this_thread() -> u64 {
-    thread_local!(static MARK: u8 = const { 0 });
-    MARK.with(|mark| core::ptr::from_ref(mark).addr() as u64)
 }
 
 /// The credit of a secret, in bits: all of them, because only a seeded parent draws one for its child.
@@ -512,38 +471,4 @@ fn absorb_inherited(state: &mut CollectorState, credit_bits: u32) -> bool {
     state.event.zeroize();
     wipe(&mut secret);
     has_secret
-}
-
-/// The fill of one pool.
-#[derive(Default)]
-struct PoolMeter {
-    bytes: AtomicU32,
-    credit_bits: AtomicU32,
-}
-
-/// The fill of all pools. In ordinary memory: it is no secret.
-#[derive(Default)]
-pub(super) struct PoolMeters([PoolMeter; POOLS]);
-
-impl PoolMeters {
-    /// Copies the fill of the pools, which have just changed.
-    pub(super) fn copy(&self, pools: &Accumulator) {
-        (0..POOLS).for_each(|number| self.copy_one(pools, number));
-    }
-
-    /// Copies the fill of one pool, which has just changed. All of them are on some 60 cache lines.
-    pub(super) fn copy_one(&self, pools: &Accumulator, number: usize) {
-        let (bytes, credit_bits) = pools.fill_of(number);
-        let meter = &self.0[number];
-        meter.bytes.store(bytes, Ordering::Relaxed);
-        meter.credit_bits.store(credit_bits, Ordering::Relaxed);
-    }
-
-    pub(super) fn stats(&self) -> Vec<PoolStats> {
-        let stats = |meter: &PoolMeter| PoolStats {
-            bytes: meter.bytes.load(Ordering::Relaxed),
-            credit_bits: meter.credit_bits.load(Ordering::Relaxed),
-        };
-        self.0.iter().map(stats).collect()
-    }
 }

@@ -18,8 +18,9 @@
 //! A read that fetches a key or fills a buffer leaves the step to the next read of its thread, which has ready bytes: so
 //! no read makes both. It does so for 4 ms. After that, any read off the hot path makes the step.
 
-use super::collector::{Collector, Due, ROUND_DRAWS, SEEDING_SAMPLE_BYTES, SeedTarget};
+use super::collector::{Collector, Due, ROUND_DRAWS, SeedTarget};
 use super::inner::EngineInner;
+use super::samples::SEEDING_SAMPLE_BYTES;
 use core::sync::atomic::Ordering;
 use wellspring_core::pool::RESEED_INTERVAL_MS;
 use wellspring_os::signals::SignalsBlocked;

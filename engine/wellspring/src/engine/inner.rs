@@ -1,15 +1,16 @@
 //! The engine itself: its parts, all work that needs more than one of them, and its statistics.
 //!
 //! ```text
-//! read    taps;  else (harvest inline) -> taps -> nodes
+//! keys    nodes; else collector -> nodes
 //! noise   collector -> inlets of the nodes -> generation
 //! copies  clones -> every node -> generation -> clones
 //! ```
 
 use super::collector::{Collector, SeedTarget};
-use super::harvester::{HarvesterStats, HarvesterStatus};
-use super::nodes::{Nodes, Phase};
-use super::read::{OwnedTap, Taps};
+use super::harvester_status::{HarvesterStats, HarvesterStatus};
+use super::nodes::{NodeStats, Nodes, Phase};
+use super::samples::{PoolStats, SourceStats};
+use super::taps::{OwnedTap, Taps};
 use crate::clone_detection::{CloneDetectionStats, CloneDetector};
 use crate::error::Error;
 use crate::fresh_entropy::FreshEntropy;
@@ -17,9 +18,9 @@ use crate::mode::Mode;
 use crate::seed_file::{SeedFileError, SeedFileStats, SeedStore};
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
+use wellspring_core::generator::Reservation;
 use wellspring_core::health::SourceHealth;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
-use wellspring_core::source::{MinEntropy, SourceError};
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_os::locked_memory::unlocked_bytes;
 use wellspring_os::memory::Wiped;
@@ -51,6 +52,48 @@ impl EngineInner {
     /// A tap that belongs to its holder.
     pub(crate) fn new_owned_tap(&self) -> OwnedTap {
         OwnedTap::new(&self.taps.threads)
+    }
+
+    /// Makes keys of a node, while signals are blocked: no handler can fork in between.
+    #[inline(never)]
+    pub(super) fn fetch_keys_of(
+        &self,
+        node: usize,
+        keys: &mut [u8],
+        signals: &SignalsBlocked,
+    ) -> Result<(), Error> {
+        let mut reservation = Reservation::ZERO;
+        self.reserve(node, Phase::Ready, keys.len(), signals, &mut reservation)?;
+        reservation.generate(self.nodes.backend(), keys);
+        Ok(())
+    }
+
+    /// Sets output of a node aside. The engine seeds itself before, if it has not reached the phase `need`. Returns the fork
+    /// stamp, see [`Nodes::reserve`](super::nodes::Nodes::reserve).
+    #[inline]
+    pub(super) fn reserve(
+        &self,
+        node: usize,
+        need: Phase,
+        bytes: usize,
+        signals: &SignalsBlocked,
+        reservation: &mut Reservation,
+    ) -> Result<u64, Error> {
+        loop {
+            let reserved = self.nodes.reserve(node, need, bytes, signals, reservation);
+            match reserved {
+                Some(stamp) => return Ok(stamp),
+                None => self.seed(need, signals)?,
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn seed(&self, need: Phase, signals: &SignalsBlocked) -> Result<(), Error> {
+        let seeded = self.collector.seed(need, self.seed_target(), signals);
+        stack::erase_below();
+        seeded
     }
 
     /// Reseeds every node with data that is different in each copy, then moves every tap to a fresh key. Returns the
@@ -261,58 +304,4 @@ pub struct Totals {
     pub events_dropped: u64,
     /// The bytes of secret memory, of all engines of this process, that the system refused to lock.
     pub unlocked_bytes: u64,
-}
-
-/// The numbers of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct NodeStats {
-    /// The credit left of its seeds, in bits. Below 768 the node gets seeds out of its turn too.
-    pub credit_bits: u32,
-    /// How often it was reseeded: by the seeds that it took, by each order to reseed, and by each notice of a copy. Node 0
-    /// takes the seed of an order as well, so an order counts twice there.
-    pub reseeds: u64,
-    /// How often a reader took its lock: key fetches, or reads in the modes without taps (in `Canonical`, chunks).
-    pub fetches: u64,
-}
-
-/// The noise that a pool has gathered since it was last used. Reseed number r uses pool i if 2^i divides r.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PoolStats {
-    /// The bytes of its events, 4 bytes of header for each included. Data of [`Engine::mix`](crate::Engine::mix) is in the
-    /// pool and is not counted.
-    pub bytes: u32,
-    /// Their credit in bits, at most 256.
-    pub credit_bits: u32,
-}
-
-/// The numbers of a source.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct SourceStats {
-    /// Its name.
-    pub name: &'static str,
-    /// The min-entropy that it claims.
-    pub claim: MinEntropy,
-    /// The bytes of noise that reached the pools.
-    pub bytes: u64,
-    /// Their credit, in bits.
-    pub credited_bits: u64,
-    /// How often a draw failed.
-    pub errors: u64,
-    /// The reason why the last draw failed, if it did.
-    pub last_error: Option<SourceError>,
-    /// The draws in a row, up to the last, that yielded nothing: they failed, or returned no byte.
-    pub empty_draws: u64,
-    /// How long the present draw has run, in milliseconds; 0 if no draw runs.
-    pub drawing_for_ms: u64,
-    /// The bytes that were tested and thrown away: during start-ups, and after failures.
-    pub discarded_bytes: u64,
-    /// The state that its health tests put it in.
-    pub health: SourceHealth,
-    /// Failures of a health test that a sound source shows once in 2^30 samples.
-    pub intermittent_failures: u64,
-    /// Failures that a sound source shows once in 2^60 samples.
-    pub permanent_failures: u64,
 }

@@ -2,20 +2,22 @@
 //!
 //! ```text
 //! builder         the settings of an engine, and how it is built
-//! inner           the engine itself: the parts below, all work that needs more than one of them, and statistics
-//! read            every read, from the call to the bytes; a key and a buffer for each thread and nesting depth
-//! nodes           one generator for each NUMA node, and how far they are seeded
-//! samples         from a source to the pools
-//! collector       the pools, mixed data, and the seeds for the nodes
+//! read            every read, from the call to the bytes
+//! harvester       a thread that gathers noise, so that no reader has to; harvester_status: its statistics
 //! inline_harvest  one harvest on a reader's call, if no harvester does it
-//! harvester       a thread that gathers noise, so that no reader has to
+//! inner           the engine itself: the parts below, all work that needs more than one of them, and statistics
+//! collector       the pools, mixed data, and the seeds for the nodes
+//! samples         from a source to the pools
+//! nodes           one generator for each NUMA node, and how far they are seeded
+//! taps            a key and a buffer for each thread and nesting depth
 //! ```
 //!
-//! Each part has its own state and knows only the parts that it uses. [`inner::EngineInner`] alone sees all of them.
+//! Each part has its own state and knows only parts below it. [`inner::EngineInner`] has all of them.
 
 mod builder;
 mod collector;
 mod harvester;
+mod harvester_status;
 mod inline_harvest;
 mod inner;
 mod nodes;
@@ -23,13 +25,17 @@ mod nodes;
 mod noise_tests;
 mod read;
 mod samples;
+mod taps;
 
 pub use builder::EngineBuilder;
-pub use harvester::{Harvester, HarvesterStats};
+pub use harvester::Harvester;
+pub use harvester_status::HarvesterStats;
 pub(crate) use inner::EngineInner;
-pub use inner::{NodeStats, PoolStats, SourceStats, Stats, Totals};
-pub use nodes::Phase;
-pub(crate) use read::{OwnedTap, Reader};
+pub use inner::{Stats, Totals};
+pub use nodes::{NodeStats, Phase};
+pub(crate) use read::Reader;
+pub use samples::{PoolStats, SourceStats};
+pub(crate) use taps::OwnedTap;
 
 use crate::error::Error;
 use crate::mode::Mode;

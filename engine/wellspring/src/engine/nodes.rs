@@ -1,7 +1,6 @@
 //! The nodes: one generator for each NUMA node, in the memory of that node, behind its own lock; and the phase, which says how
 //! far they are seeded.
 
-use super::inner::NodeStats;
 use crate::error::Error;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -292,6 +291,19 @@ impl Nodes {
         }
         phase.set(Phase::Ready);
     }
+}
+
+/// The numbers of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NodeStats {
+    /// The credit left of its seeds, in bits. Below 768 the node gets seeds out of its turn too.
+    pub credit_bits: u32,
+    /// How often it was reseeded: by the seeds that it took, by each order to reseed, and by each notice of a copy. Node 0
+    /// takes the seed of an order as well, so an order counts twice there.
+    pub reseeds: u64,
+    /// How often a reader took its lock: key fetches, or reads in the modes without taps (in `Canonical`, chunks).
+    pub fetches: u64,
 }
 
 #[cfg(test)]

@@ -8,15 +8,16 @@
 //! A read that harvests inline takes a sample only, and a later read does the rest. Meanwhile the sample waits behind the lock
 //! of the pools.
 
-use super::collector::{CollectorState, PoolMeters, SEEDING_SAMPLE_BYTES, this_thread};
-use super::inner::SourceStats;
 use core::ops::Deref;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use wellspring_core::distribution::Distribution;
 use wellspring_core::event::Event;
 use wellspring_core::health::{Action, Grade, Health, START_UP_SYMBOLS, SourceHealth};
+use wellspring_core::pool::{Accumulator, POOLS};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
+use wellspring_os::zeroed::Zeroed;
 use wellspring_os::{cpu, os, sandbox};
 use zeroize::Zeroize;
 
@@ -399,6 +400,123 @@ impl Samples<'_> {
         state.sample[..sample.len()].copy_from_slice(sample);
         self.admit(state, source, sample.len());
     }
+}
+
+/// The numbers of a source.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SourceStats {
+    /// Its name.
+    pub name: &'static str,
+    /// The min-entropy that it claims.
+    pub claim: MinEntropy,
+    /// The bytes of noise that reached the pools.
+    pub bytes: u64,
+    /// Their credit, in bits.
+    pub credited_bits: u64,
+    /// How often a draw failed.
+    pub errors: u64,
+    /// The reason why the last draw failed, if it did.
+    pub last_error: Option<SourceError>,
+    /// The draws in a row, up to the last, that yielded nothing: they failed, or returned no byte.
+    pub empty_draws: u64,
+    /// How long the present draw has run, in milliseconds; 0 if no draw runs.
+    pub drawing_for_ms: u64,
+    /// The bytes that were tested and thrown away: during start-ups, and after failures.
+    pub discarded_bytes: u64,
+    /// The state that its health tests put it in.
+    pub health: SourceHealth,
+    /// Failures of a health test that a sound source shows once in 2^30 samples.
+    pub intermittent_failures: u64,
+    /// Failures that a sound source shows once in 2^60 samples.
+    pub permanent_failures: u64,
+}
+
+/// The most sources of one engine.
+pub(super) const MAX_SOURCES: usize = 16;
+
+/// The bytes asked of a source while the engine seeds itself: 8 events.
+pub(super) const SEEDING_SAMPLE_BYTES: usize = 256;
+
+/// The state behind the lock of the pools. Samples are here while they are tested, cut and hashed. A sample of a slow
+/// source is drawn on the stack, where an event of [`mix`](super::Engine::mix) is too, and both are wiped.
+#[repr(C)]
+pub(super) struct CollectorState {
+    pub(super) distribution: Distribution,
+    pub(super) sources: [SourceState; MAX_SOURCES],
+    pub(super) sample: [u8; SEEDING_SAMPLE_BYTES],
+    pub(super) event: Event,
+    /// The source that the next inline harvest draws on.
+    pub(super) next_source: u64,
+    /// The length of the sample that waits for its tests, 0 if no sample waits; and its source.
+    pub(super) waiting_bytes: u64,
+    pub(super) waiting_source: u64,
+    /// The events that the pools took so far.
+    pub(super) events: u64,
+}
+
+impl Zeroed for CollectorState {
+    const ZERO: Self = Self {
+        distribution: Distribution::ZERO,
+        sources: [const { SourceState::ZERO }; MAX_SOURCES],
+        sample: [0; SEEDING_SAMPLE_BYTES],
+        event: Event::ZERO,
+        next_source: 0,
+        waiting_bytes: 0,
+        waiting_source: 0,
+        events: 0,
+    };
+}
+
+/// A number that identifies this thread among the living ones.
+pub(super) fn this_thread() -> u64 {
+    thread_local!(static MARK: u8 = const { 0 });
+    MARK.with(|mark| core::ptr::from_ref(mark).addr() as u64)
+}
+
+/// The fill of one pool.
+#[derive(Default)]
+struct PoolMeter {
+    bytes: AtomicU32,
+    credit_bits: AtomicU32,
+}
+
+/// The fill of all pools. In ordinary memory: it is no secret.
+#[derive(Default)]
+pub(super) struct PoolMeters([PoolMeter; POOLS]);
+
+impl PoolMeters {
+    /// Copies the fill of the pools, which have just changed.
+    pub(super) fn copy(&self, pools: &Accumulator) {
+        (0..POOLS).for_each(|number| self.copy_one(pools, number));
+    }
+
+    /// Copies the fill of one pool, which has just changed. All of them are on some 60 cache lines.
+    pub(super) fn copy_one(&self, pools: &Accumulator, number: usize) {
+        let (bytes, credit_bits) = pools.fill_of(number);
+        let meter = &self.0[number];
+        meter.bytes.store(bytes, Ordering::Relaxed);
+        meter.credit_bits.store(credit_bits, Ordering::Relaxed);
+    }
+
+    pub(super) fn stats(&self) -> Vec<PoolStats> {
+        let stats = |meter: &PoolMeter| PoolStats {
+            bytes: meter.bytes.load(Ordering::Relaxed),
+            credit_bits: meter.credit_bits.load(Ordering::Relaxed),
+        };
+        self.0.iter().map(stats).collect()
+    }
+}
+
+/// The noise that a pool has gathered since it was last used. Reseed number r uses pool i if 2^i divides r.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolStats {
+    /// The bytes of its events, 4 bytes of header for each included. Data of [`Engine::mix`](crate::Engine::mix) is in the
+    /// pool and is not counted.
+    pub bytes: u32,
+    /// Their credit in bits, at most 256.
+    pub credit_bits: u32,
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //! status      status and metrics, as JSON, text and for Prometheus; the generation page
 //! config      the command line, the configuration, the man pages
 //! manners     systemd, ends of all kinds, what cannot be opened, a service that is killed in its start
+//! views       sources that fail, as an operator sees them, in the test's own process
 //! watchdog    signs of life while a thread is stuck, a source that does not answer, a clock that jumps
 //! faults      what the system refuses: a full disk, no permission, no /dev/fuse
 //!
@@ -42,6 +43,7 @@ mod stall;
 mod status;
 mod taken_over;
 mod users;
+mod views;
 mod watchdog;
 
 use std::time::Duration;
