@@ -211,6 +211,7 @@ mod tests {
     use super::*;
     use testkit::process::in_child;
 
+    #[cfg(target_os = "linux")]
     thread_local! {
         static DRAWS: Cell<u32> = const { Cell::new(0) };
     }
