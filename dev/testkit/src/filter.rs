@@ -54,10 +54,23 @@ pub fn forbid_argument(call: libc::c_long, argument: u32, value: u32, how: Forbi
 /// Has a program run as on a kernel that does not wipe a child: gVisor, Linux before 4.14. It does not start where the system
 /// accepts no filter.
 pub fn without_wipes(command: &mut Command) -> &mut Command {
-    let refuse = || {
+    under(command, || {
         let (advice, how) = (libc::MADV_WIPEONFORK as u32, Forbidden::Fails(libc::EINVAL));
-        let is_set = forbid_argument(libc::SYS_madvise, 2, advice, how);
-        is_set
+        forbid_argument(libc::SYS_madvise, 2, advice, how)
+    })
+}
+
+/// Has a program run as on file systems without locks of files. It does not start where the system accepts no filter.
+pub fn without_locks(command: &mut Command) -> &mut Command {
+    under(command, || {
+        forbid(&[libc::SYS_flock], Forbidden::Fails(libc::ENOLCK))
+    })
+}
+
+/// Has a program run under the filter that `install` installs.
+fn under(command: &mut Command, install: fn() -> bool) -> &mut Command {
+    let refuse = move || {
+        install()
             .then_some(())
             .ok_or(std::io::ErrorKind::Unsupported.into())
     };

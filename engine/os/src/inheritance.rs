@@ -209,6 +209,73 @@ fn end() {
 #[cfg(all(test, unix, not(miri)))]
 mod tests {
     use super::*;
+    use testkit::process::in_child;
+
+    #[cfg(target_os = "linux")]
+    thread_local! {
+        static DRAWS: Cell<u32> = const { Cell::new(0) };
+    }
+
+    /// How often this process has waited.
+    #[cfg(target_os = "linux")]
+    fn waits() -> libc::c_long {
+        // SAFETY: of a number of plain fields, which the call fills.
+        unsafe {
+            let mut usage = core::mem::zeroed::<libc::rusage>();
+            libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+            usage.ru_nvcsw
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn handlers_that_were_registered_twice_draw_once_and_the_second_does_not_wait_for_the_first() {
+        let draw = |secret: &mut [u8; SECRET_BYTES]| {
+            DRAWS.set(DRAWS.get() + 1);
+            secret.fill(7);
+            true
+        };
+        register(draw).unwrap();
+        let code = in_child(|| {
+            let (draws, waited) = (DRAWS.get(), waits());
+            before_fork();
+            before_fork();
+            let has_waited = waits() - waited > 1000;
+            in_parent();
+            in_parent();
+            let is_free = !HOLDS.get() && FORKING.load(Ordering::Relaxed) == 0;
+            i32::from(has_waited || !is_free || DRAWS.get() != draws + 1)
+        });
+        assert_eq!(code, 0);
+    }
+
+    /// A write to a page costs a program a page fault after each fork. Here it ends the child by a signal.
+    #[test]
+    fn a_fork_without_a_secret_writes_to_none_of_the_pages_of_this_file() {
+        let protect = |protection| {
+            // SAFETY: whole pages of this program's variables; nothing else runs in the child.
+            unsafe {
+                let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+                for (address, bytes) in [
+                    ((&raw const FORKING).addr(), size_of_val(&FORKING)),
+                    ((&raw const ON_ITS_WAY).addr(), size_of_val(&ON_ITS_WAY)),
+                ] {
+                    let start = address & !(page - 1);
+                    let start = core::ptr::with_exposed_provenance_mut(start);
+                    let end = address + bytes;
+                    libc::mprotect(start, end - start.addr(), protection);
+                }
+            }
+        };
+        let code = in_child(|| {
+            protect(libc::PROT_READ);
+            in_parent();
+            super::in_child();
+            protect(libc::PROT_READ | libc::PROT_WRITE);
+            0
+        });
+        assert_eq!(code, 0);
+    }
 
     #[test]
     fn no_thread_takes_the_lock_of_one_that_reads_the_sandbox_differently() {

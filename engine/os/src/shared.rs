@@ -140,7 +140,7 @@ impl<T> fmt::Debug for Shared<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
+    use std::sync::{Arc, Mutex, OnceLock};
 
     #[test]
     fn the_value_is_dropped_with_its_last_owner_and_not_with_other_handles() {
@@ -155,6 +155,35 @@ mod tests {
         assert_eq!(Arc::strong_count(&counted), 1);
         assert!(weak.upgrade().is_none());
         assert!(weak.clone().upgrade().is_none());
+    }
+
+    /// Of a value that refers to itself: Miri sees a handle that reaches for the value which is being dropped.
+    struct Knot {
+        own: OnceLock<Weak<Knot>>,
+        upgraded: Arc<Mutex<Vec<bool>>>,
+    }
+
+    impl Drop for Knot {
+        fn drop(&mut self) {
+            let own = self.own.get().unwrap();
+            let found = [own.upgrade(), own.clone().upgrade()].map(|found| found.is_some());
+            self.upgraded.lock().unwrap().extend(found);
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_being_dropped_gets_no_owner_by_its_own_handle() {
+        let upgraded = Arc::default();
+        let knot = Shared::try_new(Knot {
+            own: OnceLock::new(),
+            upgraded: Arc::clone(&upgraded),
+        })
+        .unwrap();
+        let _ = knot.own.set(Shared::downgrade(&knot));
+        assert!(knot.own.get().unwrap().upgrade().is_some());
+        drop(knot);
+        assert_eq!(*upgraded.lock().unwrap(), [false, false]);
+        assert_eq!(Arc::strong_count(&upgraded), 1);
     }
 
     #[test]

@@ -406,9 +406,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// The least time between two lines of the log that say so.
 const LOG_PAUSE: Duration = Duration::from_secs(60);
 
-/// The most connections that are accepted at once, so that a flood of new ones does not starve the open ones. The queue of a
-/// socket, which has room for 1024, is empty after 8 rounds: a user who connects and closes costs others no more.
-pub const ACCEPTED_AT_ONCE: usize = 128;
+/// The most connections that are accepted at once: an open connection waits for them before its turn. The queue of a socket
+/// is empty after 8 rounds, so a user who connects and closes without end costs a new connection no more.
+pub const ACCEPTED_AT_ONCE: usize = 16;
 
 /// The most events that are taken from the kernel at once.
 const EVENTS_AT_ONCE: usize = 1024;

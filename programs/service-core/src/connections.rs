@@ -300,6 +300,15 @@ impl Connections {
         drop(table);
         greatest(all, |meter| &meter.bytes, most)
     }
+
+    /// The connections that came by this door.
+    pub fn of_door(&self, door: Door) -> Vec<(u64, Arc<ConnectionMeter>)> {
+        let table = self.table.lock();
+        let all = table.open.iter();
+        all.filter(|(_, open)| open.meter.door == door)
+            .map(|(number, open)| (*number, open.meter.clone()))
+            .collect()
+    }
 }
 
 // The descriptors of the process: some are kept back for root and for the service itself, and guests have a share.

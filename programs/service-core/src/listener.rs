@@ -16,8 +16,9 @@ use std::time::Duration;
 use wellspring_client::unix_socket::connect_within;
 use wellspring_client::vsock;
 
-/// The connections that wait in the queue of a socket.
-const BACKLOG: i32 = 1024;
+/// The connections that wait in the queue of a socket. Root waits behind all of them, and a flood fills the queue, however
+/// large it is. The unit of the socket says the same number.
+const BACKLOG: i32 = 128;
 
 /// `SO_PASSRIGHTS` of asm-generic/socket.h.
 pub const PASS_RIGHTS: libc::c_int = 83;
@@ -209,6 +210,24 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::io::Errno;
+    use rustix::net::connect;
+
+    /// Connections that their other ends have closed stay in the queue.
+    #[test]
+    fn the_queue_of_a_socket_that_systemd_does_not_open_has_the_room_that_is_promised() {
+        let path = std::env::temp_dir().join(format!("wellspring-queue-{}", std::process::id()));
+        let listener = Listener::open(Door::Egd, &Address::Unix(path.clone()), 0o600).unwrap();
+        let address = SocketAddrUnix::new(&path).unwrap();
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let connects = || {
+            let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+            connect(&socket, &address)
+        };
+        let room = (0..10_000).take_while(|_| connects().is_ok()).count();
+        assert_eq!((room, connects()), (129, Err(Errno::AGAIN)));
+        drop(listener);
+    }
 
     #[test]
     fn a_socket_left_behind_is_replaced_and_one_in_use_or_a_file_is_not() {

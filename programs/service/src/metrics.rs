@@ -1,6 +1,6 @@
 //! The metrics for Prometheus, in its text format: the figures of the status, each under a name and with labels.
 
-use crate::status::{SourceState, with_greatest};
+use crate::status::{SourceState, with_guests};
 use core::fmt::{Display, Write};
 use serde_json::Value;
 use wellspring::{Phase, SourceHealth};
@@ -56,7 +56,7 @@ guest_faulty_requests_total guests/faulty_requests Requests of a virtual machine
 
 /// All metrics.
 pub fn metrics(state: &State) -> String {
-    let status = with_greatest(state, usize::MAX);
+    let status = with_guests(state);
     let mut text = Text(String::with_capacity(16 * 1024));
     for line in METRICS.lines() {
         let mut words = line.splitn(3, ' ');
@@ -99,12 +99,7 @@ fn things<'a>(status: &'a Value, list: &str) -> Vec<(Vec<Label>, &'a Value)> {
         Value::Null => &[],
         one => core::slice::from_ref(one),
     };
-    let are_listed = |thing: &Value| list != "guests" || thing["door"] == Door::VhostUser.name();
-    let numbered = all
-        .iter()
-        .enumerate()
-        .filter(|(_, thing)| are_listed(thing));
-    let labelled = numbered.map(|(number, thing)| {
+    let labelled = all.iter().enumerate().map(|(number, thing)| {
         let labels = keys.iter().map(|(label, key)| {
             let value = match &thing[key] {
                 _ if key.is_empty() => number.to_string(),

@@ -170,8 +170,8 @@ fn make_runtime_dir(path: &Path, user: User) -> Result<(), Fault> {
         }
         _ => {}
     }
-    // Other users must reach the sockets, whatever the umask is. A folder with files in it keeps its mode.
-    if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()) {
+    // Other users must reach the sockets, and this user must, whatever the umask is. A folder with files in it keeps its mode.
+    if fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none()) {
         let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o755));
     }
     Ok(())

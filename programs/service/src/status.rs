@@ -3,8 +3,10 @@
 //! The module `metrics` makes its figures of the JSON.
 
 use serde_json::Value;
+use std::sync::Arc;
 use wellspring::{Phase, SourceError, SourceHealth, SourceStats};
 use wellspring_command_line::table;
+use wellspring_service_core::connections::ConnectionMeter;
 use wellspring_service_core::doors::{Door, get};
 use wellspring_service_core::state::State;
 
@@ -15,11 +17,20 @@ const LISTED: usize = 50;
 
 /// The whole status.
 pub fn json(state: &State) -> Value {
-    with_greatest(state, LISTED)
+    with(state, LISTED, &state.connections.greatest(LISTED))
 }
 
-/// The status with this many users and connections: they have drawn most.
-pub(crate) fn with_greatest(state: &State, listed: usize) -> Value {
+/// The status with all users, and no connections but of guests: the metrics name no others, of which there may be thousands.
+pub(crate) fn with_guests(state: &State) -> Value {
+    with(
+        state,
+        usize::MAX,
+        &state.connections.of_door(Door::VhostUser),
+    )
+}
+
+/// The status with this many users, which have drawn most, and these connections.
+fn with(state: &State, users: usize, connections: &[(u64, Arc<ConnectionMeter>)]) -> Value {
     let stats = state.engine.stats();
     serde_json::json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -73,13 +84,13 @@ pub(crate) fn with_greatest(state: &State, listed: usize) -> Value {
             "cpu_time_us": harvester.cpu_time_us,
             "since_last_round_ms": harvester.last_round_ms_ago,
         })),
-        "users": state.users.greatest(listed).iter().map(|(peer, meter)| serde_json::json!({
+        "users": state.users.greatest(users).iter().map(|(peer, meter)| serde_json::json!({
             "user": peer.to_string(),
             "bytes": get(&meter.bytes),
             "requests": get(&meter.requests),
             "connections": get(&meter.connections),
         })).collect::<Vec<_>>(),
-        "connections": state.connections.greatest(listed).iter().map(|(number, meter)| serde_json::json!({
+        "connections": connections.iter().map(|(number, meter)| serde_json::json!({
             "number": number,
             "door": meter.door.name(),
             "user": meter.peer.to_string(),

@@ -82,17 +82,21 @@ impl Directory {
         if !file.is_secret() {
             return Err(FileFault::Exposed);
         }
-        if self.is_locked_under(name, &file) {
+        if self.is_locked_under(name, &file)? {
             Ok(FileLock(file))
         } else {
             Err(FileFault::Busy)
         }
     }
 
-    /// Locks a file. Returns whether no other process had the lock and the file still has this name.
-    pub(super) fn is_locked_under(&self, name: &OsStr, file: impl AsFd) -> bool {
-        flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
-            && fstat(&file).is_ok_and(|status| self.identity_of(name) == Some((&status).into()))
+    /// Locks a file. Returns whether no other process had the lock and the file still has this name; an error where the file
+    /// system has no locks.
+    pub(super) fn is_locked_under(&self, name: &OsStr, file: impl AsFd) -> Result<bool, FileFault> {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(false),
+            locked => locked?,
+        }
+        Ok(fstat(&file).is_ok_and(|status| self.identity_of(name) == Some((&status).into())))
     }
 
     /// Which file has the name now.

@@ -50,8 +50,8 @@ impl Directory {
                 flags,
                 Mode::RUSR | Mode::WUSR,
             ) {
-                Ok(file) => {
-                    if self.is_locked_under(&next_name, &file) {
+                Ok(file) => match self.is_locked_under(&next_name, &file) {
+                    Ok(true) => {
                         return Ok(NextFile {
                             directory: self,
                             name: name.into(),
@@ -62,7 +62,12 @@ impl Directory {
                             is_renamed: false,
                         });
                     }
-                }
+                    Ok(false) => {}
+                    Err(fault) => {
+                        let _ = unlinkat(self, &next_name, AtFlags::empty());
+                        return Err(fault);
+                    }
+                },
                 Err(Errno::EXIST) => removed_stale |= self.remove_stale(&next_name)?,
                 Err(error) => return Err(error.into()),
             }
@@ -79,15 +84,14 @@ impl Directory {
             Access::Read.flags(),
             Mode::empty(),
         ) {
-            Ok(file) if !self.is_locked_under(next_name, &file) => Ok(false),
-            Err(Errno::NOENT) => Ok(false),
+            Ok(file) if !self.is_locked_under(next_name, &file)? => return Ok(false),
+            Err(Errno::NOENT) => return Ok(false),
             // Left by a process that was killed; or a link or a device that we did not put there.
-            Ok(_) | Err(Errno::LOOP | Errno::NXIO) => {
-                unlinkat(self, next_name, AtFlags::empty())?;
-                Ok(true)
-            }
-            Err(error) => Err(error.into()),
+            Ok(_) | Err(Errno::LOOP | Errno::NXIO) => {}
+            Err(error) => return Err(error.into()),
         }
+        unlinkat(self, next_name, AtFlags::empty())?;
+        Ok(true)
     }
 }
 

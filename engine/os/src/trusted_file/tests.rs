@@ -181,6 +181,30 @@ fn two_that_replace_a_file_do_it_one_after_the_other() {
     assert!(directory.begin_next(name).is_ok());
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn where_a_file_cannot_be_locked_that_is_an_error_at_once() {
+    use testkit::filter::{Forbidden, forbid};
+    let folder = Folder::new("without-locks");
+    let (directory, name) = (folder.open(), OsStr::new("x"));
+    let faults = std::thread::scope(|scope| {
+        let without_locks = || {
+            forbid(&[libc::SYS_flock], Forbidden::Fails(libc::ENOLCK)).then(|| {
+                let next = directory.begin_next(name).map(|_| ());
+                [next, directory.lock(name).map(|_| ())]
+            })
+        };
+        scope.spawn(without_locks).join().unwrap()
+    });
+    let Some(faults) = faults else {
+        testkit::skipped("no filter of system calls can be installed");
+        return;
+    };
+    let fault = FileFault::System(OsError::new(libc::ENOLCK));
+    assert_eq!(faults, [Err(fault), Err(fault)]);
+    assert!(!fs::exists(folder.0.join(".x.next")).unwrap());
+}
+
 /// The system would end the process by SIGXFSZ.
 #[test]
 fn a_next_file_beyond_the_limit_of_the_process_is_an_error_and_the_present_one_stays() {

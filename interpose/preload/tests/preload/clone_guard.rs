@@ -3,12 +3,17 @@
 use crate::common::{compile, is_installed, run, scratch};
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 use wellspring::clone_detection::bump;
 
 /// The names of the values that two copies have in common, and of all values.
 fn copies(settings: &str, how: &str) -> Option<[BTreeSet<String>; 2]> {
+    copies_with(scratch("page").join("generation"), settings, how)
+}
+
+/// The same with this page.
+fn copies_with(page: PathBuf, settings: &str, how: &str) -> Option<[BTreeSet<String>; 2]> {
     let program = compile("clone_guard.c", &[])?;
-    let page = scratch("page").join("generation");
     let made = if how == "comes" {
         page.with_extension("later")
     } else {
@@ -49,6 +54,25 @@ fn a_seed_that_comes_after_the_notice_has_its_sequence() {
     if let Some([common, all]) = copies("WELLSPRING_CLONE_GUARD=rand", "seeds") {
         assert_eq!(common, all);
         assert_eq!(all.len(), 6);
+    }
+}
+
+/// For a longer path each look would allocate, in a function that a signal handler may call.
+#[test]
+fn a_page_whose_path_has_255_bytes_is_watched_and_one_of_256_is_not() {
+    for (bytes, is_watched) in [(255, true), (256, false)] {
+        let folder = scratch("page");
+        let rest = 256_usize.saturating_sub(folder.as_os_str().len() + 1);
+        if rest < 2 {
+            testkit::skipped("the path of this clone is too long");
+            return;
+        }
+        let page = folder.join("p".repeat(rest - (256 - bytes)));
+        assert_eq!(page.as_os_str().len(), bytes);
+        if let Some([common, all]) = copies_with(page, "WELLSPRING_CLONE_GUARD=rand", "copies") {
+            let expected = if is_watched { BTreeSet::new() } else { all };
+            assert_eq!(common, expected, "{bytes}");
+        }
     }
 }
 

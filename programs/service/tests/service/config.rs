@@ -2,7 +2,8 @@
 
 use super::common::{Folder, Service, copy_program, is_installed, is_root, quoted, wellspringd};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::io::{Read, Write};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
 
 #[test]
@@ -364,6 +365,32 @@ fn a_user_without_rights_is_told_to_check_as_the_user_that_starts_the_service() 
         config.display()
     );
     assert_eq!(check(), expected);
+}
+
+#[test]
+fn the_service_of_a_user_opens_its_sockets_whatever_the_mask() {
+    if !is_root() || !is_installed("setpriv") {
+        return;
+    }
+    for mask in ["0277", "0777"] {
+        let folder = Folder::new();
+        fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
+        let program = folder.path("wellspringd");
+        copy_program(env!("CARGO_BIN_EXE_wellspringd"), &program);
+        let config = folder.configure("");
+        chown(&folder.0, Some(4711), Some(4711)).unwrap();
+        let script = format!(
+            "umask {mask}; exec setpriv --reuid=4711 --regid=4711 --clear-groups {} --config {}",
+            quoted(&program),
+            quoted(&config)
+        );
+        let service = Service::spawn(folder, Command::new("sh").args(["-c", &script]));
+        let log = service.log();
+        assert!(!log.contains("not open"), "{mask}: {log}");
+        let mut egd = service.socket("egd.sock");
+        egd.write_all(&[2, 8]).unwrap();
+        egd.read_exact(&mut [0; 8]).unwrap();
+    }
 }
 
 // The man pages and the example of a configuration agree with the program.

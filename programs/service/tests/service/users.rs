@@ -155,6 +155,9 @@ fn the_unit_and_the_file_of_users_name_the_user_that_the_service_becomes() {
     let users = fs::read_to_string(format!("{root}sysusers.d/wellspring.conf")).unwrap();
     let name = wellspring_service_core::sandbox::DEFAULT_USER;
     assert!(unit.contains(&format!("\nUser={name}\n")), "{unit}");
+    // As many as wait in the queue of a socket that the service opens.
+    let socket = fs::read_to_string(format!("{root}systemd/wellspringd.socket")).unwrap();
+    assert!(socket.contains("\nBacklog=128\n"), "{socket}");
     assert!(users.contains(&format!("\nu {name} ")), "{users}");
     if !is_root() || !is_installed("systemd-sysusers") {
         return;

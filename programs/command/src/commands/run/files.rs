@@ -220,10 +220,10 @@ pub(super) fn lasting_library(library: &Path) -> Result<PathBuf, Failure> {
     place.file(&name, ".so", &content)
 }
 
-/// How often a file is tried while another command writes it, and the time in between: two seconds in all, for a library of
-/// some MiB on a busy machine.
-const MAX_TRIES: u32 = 100;
-const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+/// How often a file is tried again while another command writes it, and the time in between: two seconds in all, and a second
+/// more for each try that finds the file locked. That is enough for a library of some MiB on a busy machine.
+const MAX_TRIES: u32 = 10;
+const BETWEEN_TRIES: Duration = Duration::from_millis(200);
 
 /// A page of memory that this command shares with the program, and that is gone with this command.
 pub(super) struct Page {
@@ -258,14 +258,14 @@ impl Page {
                         }
                     };
                 }
-                // Another command has taken it for what a killed one left, or this file system has no locks: the name has our
-                // number, so that it is ours to remove.
-                Err(FileFault::Busy) => {
+                Err(reason) => {
+                    // The name has our number, so that it is ours to remove.
                     let _ = unlinkat(&folder.directory, &name, AtFlags::empty());
-                }
-                Err(other) => {
-                    fault = other;
-                    break;
+                    fault = reason;
+                    if fault != FileFault::Busy {
+                        break;
+                    }
+                    // Another command has taken it for what a killed one left.
                 }
             }
         }
@@ -302,5 +302,52 @@ impl Folder {
                 let _ = unlinkat(&self.directory, &name, AtFlags::empty());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::thread::gettid;
+    use std::sync::mpsc::channel;
+
+    /// How often a thread has waited.
+    fn waits(thread: i32) -> u64 {
+        let status = fs::read_to_string(format!("/proc/self/task/{thread}/status"));
+        let status = status.unwrap_or_default();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.map_or(u64::MAX, |count| count.trim().parse().unwrap())
+    }
+
+    #[test]
+    fn a_file_that_another_command_writes_is_waited_for_and_taken() {
+        let path = testkit::programs::scratch("written");
+        fs::set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
+        let (directory, _) = Directory::of(&path.join("any")).unwrap();
+        let folder = Folder { path, directory };
+        let content = b"a library";
+        let file = folder.file("x", ".so", content).unwrap();
+        let name = file.file_name().unwrap();
+        fs::remove_file(&file).unwrap();
+        let mut next = folder.directory.begin_next(name).unwrap();
+        next.write(content).unwrap();
+        let (tell, told) = channel();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                tell.send(gettid().as_raw_nonzero().get()).unwrap();
+                folder.file("x", ".so", content)
+            });
+            let thread = told.recv().unwrap();
+            // One try looks for the lock 1000 times, and waits in between: it has ended, and the file is still locked.
+            while waits(thread) < 1010 && !other.is_finished() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            next.replace(0o644).unwrap();
+            let found = other.join().unwrap().map_err(|_| "it did not wait");
+            assert_eq!(found.unwrap(), file);
+        });
+        assert_eq!(fs::read(&file).unwrap(), content);
     }
 }

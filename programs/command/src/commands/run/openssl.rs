@@ -11,6 +11,7 @@ use crate::streams::Failure;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_ulong, c_void};
 use std::fs;
+use std::hash::Hash;
 use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileTypeExt;
@@ -260,10 +261,7 @@ impl Addition {
 
     /// Whether OpenSSL finds all that was added, and still all that was there.
     fn is_in(&self, after: &Configuration<'_>, before: Option<&Configuration<'_>>) -> bool {
-        let found = |name: &[u8], lines: &Entries| {
-            let section: HashSet<_> = after.section(name).into_iter().collect();
-            lines.iter().all(|line| section.contains(line))
-        };
+        let found = |name: &[u8], lines: &Entries| has_all(&after.section(name), lines);
         let added = self.sections.iter().all(|(name, lines)| found(name, lines));
         let kept = before.is_none_or(|before| {
             let of_providers =
@@ -283,6 +281,12 @@ impl Addition {
         });
         after.value(c"openssl_conf").as_ref() == Some(&self.libraries) && added && kept
     }
+}
+
+/// Whether a section has all of these lines. There may be 200,000 of both.
+fn has_all<T: Eq + Hash>(section: &[T], lines: &[T]) -> bool {
+    let section: HashSet<&T> = section.iter().collect();
+    lines.iter().all(|line| section.contains(line))
 }
 
 /// Whether a line of the section of algorithms leaves only validated ones.
@@ -466,6 +470,33 @@ unsafe fn text(string: *const c_char) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::hash::Hasher;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// With a comparison of each line with each line, 200,000 lines took more than a minute.
+    #[test]
+    fn lines_are_found_without_comparing_each_with_each() {
+        static COMPARISONS: AtomicUsize = AtomicUsize::new(0);
+        struct Line(usize);
+        impl Hash for Line {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.0.hash(state);
+            }
+        }
+        impl PartialEq for Line {
+            fn eq(&self, other: &Self) -> bool {
+                COMPARISONS.fetch_add(1, Ordering::Relaxed);
+                self.0 == other.0
+            }
+        }
+        impl Eq for Line {}
+        let section: Vec<Line> = (0..20_000).map(Line).collect();
+        let lines: Vec<Line> = (0..20_000).rev().map(Line).collect();
+        assert!(has_all(&section, &lines));
+        assert!(!has_all(&section, &[Line(7), Line(20_000)]));
+        let comparisons = COMPARISONS.load(Ordering::Relaxed);
+        assert!(comparisons < 200_000, "{comparisons}");
+    }
 
     #[test]
     fn only_a_demand_for_validated_algorithms_is_one_for_fips() {

@@ -223,6 +223,10 @@ fn a_folder_that_another_user_can_change_is_not_used() {
 
 /// Runs a shell's script as another user, who has a folder for files. `$COMMAND` is the command.
 fn script_as_user(script: &str) -> Option<Output> {
+    Some(command_as_user(script)?.output().unwrap())
+}
+
+fn command_as_user(script: &str) -> Option<Command> {
     let user = as_user()?;
     build_libraries();
     let folder = folder_of_user();
@@ -233,8 +237,29 @@ fn script_as_user(script: &str) -> Option<Output> {
         .env("COMMAND", env!("CARGO_BIN_EXE_wellspring"))
         .env("XDG_RUNTIME_DIR", &folder)
         .env("XDG_STATE_HOME", &folder)
-        .env_remove("OPENSSL_CONF");
-    Some(command.current_dir("/").output().unwrap())
+        .env_remove("OPENSSL_CONF")
+        .current_dir("/");
+    Some(command)
+}
+
+#[test]
+fn on_a_file_system_without_locks_the_command_says_so_at_once_and_leaves_no_file() {
+    use testkit::filter::{is_possible, without_locks};
+    if !is_possible() || !has_plain_path() {
+        return;
+    }
+    for options in ["--preload --report", "--preload --repeat 7", "--report"] {
+        let script = format!(
+            "\"$COMMAND\" run {options} -- true; status=$?; find \"$XDG_STATE_HOME\" -type f; exit $status"
+        );
+        let Some(mut command) = command_as_user(&script) else {
+            return;
+        };
+        let output = without_locks(&mut command).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{options}: {output:?}");
+        assert!(stderr(&output).contains("No locks"), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{options}");
+    }
 }
 
 #[test]

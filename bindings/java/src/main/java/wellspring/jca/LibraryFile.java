@@ -10,12 +10,14 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.ProviderException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /**
  * The file of the native library. A JVM loads libraries from files alone. So the library in the jar is written to a folder that
@@ -34,6 +36,9 @@ final class LibraryFile {
     private static final int TRIES = 100;
     private static final int WRITABLE_BY_OTHERS = 0022;
     private static final int STICKY = 01000;
+
+    /** The mode of folder and file, whatever the mask of this process says. */
+    private static final Set<PosixFilePermission> OURS = PosixFilePermissions.fromString("rwx------");
 
     private LibraryFile() {}
 
@@ -86,6 +91,7 @@ final class LibraryFile {
         Path file = folder.resolve("libwellspring_java.so");
         try {
             Files.write(file, library, StandardOpenOption.CREATE_NEW);
+            Files.setPosixFilePermissions(file, OURS);
             byte[] written = MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(file));
             if (!String.format("%064x", new BigInteger(1, written)).equals(hash)) {
                 throw new GeneralSecurityException("the library has another hash than the one in the jar");
@@ -117,10 +123,11 @@ final class LibraryFile {
                 throw new IOException("other users can replace files in " + each);
             }
         }
-        FileAttribute<?> ours = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+        FileAttribute<?> ours = PosixFilePermissions.asFileAttribute(OURS);
         for (int tries = 1; ; tries++) {
             try {
-                return Files.createDirectory(parent.resolve("wellspring-" + randomName()), ours);
+                Path folder = Files.createDirectory(parent.resolve("wellspring-" + randomName()), ours);
+                return Files.setPosixFilePermissions(folder, OURS);
             } catch (FileAlreadyExistsException taken) {
                 if (tries == TRIES) {
                     throw taken;

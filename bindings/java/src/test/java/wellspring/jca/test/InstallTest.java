@@ -139,6 +139,20 @@ class InstallTest {
         assertTrue(calls.matches("(?s).*mkdir\\(\"[^\"]*/wellspring-[0-9a-f]{20,32}\", 0700\\).*"), calls);
     }
 
+    /** Without the right to pass over modes, which root has. */
+    @Test
+    void theLibraryIsLoadedWhateverTheMaskOfTheProcess(@TempDir Path folder) throws Exception {
+        String shell = "umask $0; [ $(id -u) = 0 ] || exec \"$@\"; exec setpriv --inh-caps=-all --bounding-set=-all \"$@\"";
+        Process probe = new ProcessBuilder("sh", "-c", shell, "0277", "true").start();
+        assumeTrue(probe.waitFor() == 0, "SKIPPED: root cannot give up its capabilities");
+        for (String mask : List.of("0277", "0777")) {
+            ProcessBuilder command = Program.java(options("-Djava.io.tmpdir=" + folder), "code");
+            command.environment().remove("XDG_RUNTIME_DIR");
+            command.command().addAll(0, List.of("sh", "-c", shell, mask));
+            assertWellspring(Program.succeeds(command));
+        }
+    }
+
     /** A folder whose files cannot be executed: the JVM in a mount namespace of its own. */
     private static List<String> withoutExecution(Path folder) {
         String shell = "mount -t tmpfs -o noexec none \"$0\" && exec \"$@\"";
