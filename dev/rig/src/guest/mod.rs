@@ -62,7 +62,7 @@ pub(crate) use files::Files;
 pub(crate) use kernel::{Kernel, arm64_kernel};
 pub(crate) use openssl::{openssl, openssl_tests};
 pub(crate) use outcome::{Result, Stop, at, failed, verdict};
-pub(crate) use packages::debian_files;
+pub(crate) use packages::{Apt, debian_files};
 pub(crate) use processor::Processor;
 pub(crate) use qemu::{Qemu, qemu_user};
 pub(crate) use release::Release;
