@@ -117,7 +117,7 @@ int main(void)
 	u64 blocks, changes, end;
 
 	__CPROVER_assume(len <= MOST_BYTES);
-	/* goto-instrument --dfcc begins with any value in each static variable. */
+	/* goto-instrument begins with any value in each static variable. */
 	pieces = place = heirs = witness_times = 0;
 	generator.cipher = CIPHER;
 	generator.counter.low = nondet_u64();

@@ -25,7 +25,7 @@ enum Bound {
     Rounds(&'static [&'static str]),
 }
 
-const PROOFS: [Proof; 3] = [
+const PROOFS: [Proof; 4] = [
     Proof {
         name: "P1 blocks",
         harness: "blocks",
@@ -56,6 +56,17 @@ const PROOFS: [Proof; 3] = [
             "--unwindset",
             "hand_out.0:3,hand_out.1:8,tap_serve.0:3",
         ]),
+    },
+    Proof {
+        name: "P7 pools",
+        harness: "credit",
+        source: "fortuna.c",
+        cases: &[
+            &["-DOPERATION=mix"],
+            &["-DOPERATION=absorb"],
+            &["-DOPERATION=take_seed"],
+        ],
+        bound: Bound::Rounds(&["--unwind", "33"]),
     },
 ];
 

@@ -152,9 +152,9 @@ impl Tools {
 fn answer(chroot: &Chroot, program: &str, words: &[&str], folder: &Path) -> Result<(i32, String)> {
     let mut command = chroot.command("env");
     command.arg(format!("--chdir={}", folder.display()));
-    command
-        .args(["timeout", LIMIT_SECONDS, program])
-        .args(words);
+    // In the group of this process: what ends the group ends the program too.
+    command.args(["timeout", "--foreground", LIMIT_SECONDS, program]);
+    command.args(words);
     let output = command.output().map_err(at(program))?;
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     match output.status.code() {
