@@ -330,7 +330,10 @@ extern wait_queue_head_t ws_phase_wait;
 /* For the two functions below, which each read calls. */
 extern atomic64_t ws_generation_number;
 
-/* Any context. Pairs with ws_generation_bump(): generation-fetch.litmus, generation-other-reader.litmus. */
+/*
+ * Any context. Pairs with ws_generation_bump(): generation-fetch.litmus,
+ * generation-other-reader.litmus.
+ */
 static inline u64 ws_generation(void)
 {
 	return atomic64_read_acquire(&ws_generation_number);

@@ -74,7 +74,10 @@ WS_EXPORT_FOR_TEST(ws_generation_number);
 
 u64 ws_generation_bump(void)
 {
-	/* Pairs with ws_generation(): generation-fetch.litmus. With ws_generation_is(): generation-hot.litmus. */
+	/*
+	 * Pairs with ws_generation(), generation-fetch.litmus, and with a reader by
+	 * ws_generation_is(), generation-hot.litmus.
+	 */
 	u64 next = atomic64_inc_return(&ws_generation_number);
 
 	trace_wellspring_generation(next);

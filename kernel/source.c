@@ -322,7 +322,10 @@ static bool queue_push_alone(struct queue *queue, enum ws_source source,
 		return false;
 	ws_event_init(&queue->events[pushed % WS_QUEUE_EVENTS], source, data,
 		      len, credit_bits);
-	/* Pairs with ws_queue_first(): the whole event is there before it is counted, queue-push.litmus. */
+	/*
+	 * Pairs with ws_queue_first(): the whole event is there before it is counted,
+	 * queue-push.litmus.
+	 */
 	smp_store_release(&queue->pushed, pushed + 1);
 	return true;
 }
