@@ -217,8 +217,9 @@ void ws_generator_reserve(struct ws_generator *generator, size_t len,
 	ws_keystream_init(keystream, generator->cipher, generator->key,
 			  &generator->counter);
 	/*
-	 * Two blocks for each change of the key within the request. A request of
-	 * exactly k * 2^20 bytes skips two blocks that it does not use, as in FreeBSD.
+	 * Two blocks for each change of the key within the request. A request of exactly
+	 * k * 65536 blocks, which is k * 2^20 bytes or up to 15 fewer, skips two blocks that
+	 * it does not use, as in FreeBSD.
 	 */
 	if (generator->cipher == WS_AES256)
 		blocks += blocks / ws_blocks(WS_AES256, WS_KEY_LIMIT_BYTES) *

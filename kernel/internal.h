@@ -330,13 +330,19 @@ extern wait_queue_head_t ws_phase_wait;
 /* For the two functions below, which each read calls. */
 extern atomic64_t ws_generation_number;
 
-/* Any context. */
+/*
+ * Any context. Pairs with ws_generation_bump(): generation-fetch.litmus,
+ * generation-other-reader.litmus.
+ */
 static inline u64 ws_generation(void)
 {
 	return atomic64_read_acquire(&ws_generation_number);
 }
 
-/* Whether a key of this generation may still make bytes. It orders nothing. */
+/*
+ * Whether a key of this generation may still make bytes. It orders nothing, and need not:
+ * generation-hot.litmus.
+ */
 static inline bool ws_generation_is(u64 generation)
 {
 	return atomic64_read(&ws_generation_number) == generation;

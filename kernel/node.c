@@ -74,6 +74,10 @@ WS_EXPORT_FOR_TEST(ws_generation_number);
 
 u64 ws_generation_bump(void)
 {
+	/*
+	 * Pairs with ws_generation(), generation-fetch.litmus, and with a reader by
+	 * ws_generation_is(), generation-hot.litmus.
+	 */
 	u64 next = atomic64_inc_return(&ws_generation_number);
 
 	trace_wellspring_generation(next);
@@ -150,19 +154,22 @@ static void receive_locked(struct ws_node *node)
 {
 	struct ws_mailbox *mailbox = &node->mailbox;
 
-	/* Pairs with ws_node_feed(). */
+	/* Pairs with ws_node_feed(): mailbox.litmus, generation-other-reader.litmus. */
 	if (likely(!smp_load_acquire(&mailbox->full)))
 		return;
 	reseed_locked(node, mailbox->seed.data, mailbox->seed.bytes,
 		      mailbox->seed.credit_bits);
 	memzero_explicit(&mailbox->seed, sizeof(mailbox->seed));
-	/* Pairs with mailbox_is_empty(). */
+	/* Pairs with mailbox_is_empty(): queue-wrap.litmus. */
 	smp_store_release(&mailbox->full, false);
 }
 
 static bool mailbox_is_empty(const struct ws_mailbox *mailbox)
 {
-	/* Pairs with receive_locked(): the old seed is wiped before a new one is written. */
+	/*
+	 * Pairs with receive_locked(): the old seed is wiped before a new one is written,
+	 * queue-wrap.litmus.
+	 */
 	return !smp_load_acquire(&mailbox->full);
 }
 
@@ -188,7 +195,7 @@ bool ws_node_feed(struct ws_node *node, const void *seed, size_t len,
 	mailbox->seed.bytes = len;
 	mailbox->seed.credit_bits = credit_bits;
 	memcpy(mailbox->seed.data, seed, len);
-	/* Pairs with receive_locked(): the whole seed is there before the mark. */
+	/* Pairs with receive_locked(): the whole seed is there before the mark, mailbox.litmus. */
 	smp_store_release(&mailbox->full, true);
 	ws_node_has_room(node);
 	return true;
@@ -301,6 +308,7 @@ int ws_nodes_reserve(bool root, size_t len, struct ws_reservation *reservation)
 	struct ws_node *node;
 	int error;
 
+	/* Pairs with ws_nodes_withdraw(): node-retire.litmus. */
 	rcu_read_lock();
 	node = root || ws_phase() != WS_READY ? ws_nodes_root() :
 						ws_nodes_here();
@@ -458,6 +466,7 @@ void ws_nodes_withdraw(struct ws_node *node)
 {
 	RCU_INIT_POINTER(nodes[node->number], NULL);
 	ws_nodes_map();
+	/* Pairs with rcu_read_lock() of each reader: node-retire.litmus. */
 	synchronize_rcu();
 }
 

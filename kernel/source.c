@@ -314,12 +314,18 @@ static bool queue_push_alone(struct queue *queue, enum ws_source source,
 {
 	u32 pushed = queue->pushed;
 
-	/* Pairs with ws_queue_drop_first(): the old event is wiped before a new one is written. */
+	/*
+	 * Pairs with ws_queue_drop_first(): the old event is wiped before a new one is written,
+	 * queue-wrap.litmus.
+	 */
 	if (pushed - smp_load_acquire(&queue->popped) >= WS_QUEUE_EVENTS)
 		return false;
 	ws_event_init(&queue->events[pushed % WS_QUEUE_EVENTS], source, data,
 		      len, credit_bits);
-	/* Pairs with ws_queue_first(): the whole event is there before it is counted. */
+	/*
+	 * Pairs with ws_queue_first(): the whole event is there before it is counted,
+	 * queue-push.litmus.
+	 */
 	smp_store_release(&queue->pushed, pushed + 1);
 	return true;
 }
@@ -355,7 +361,7 @@ const struct ws_event *ws_queue_first(int cpu, enum ws_source source)
 {
 	const struct queue *queue = queue_of(cpu, source);
 
-	/* Pairs with queue_push_alone(). */
+	/* Pairs with queue_push_alone(): queue-push.litmus. */
 	if (queue->popped == smp_load_acquire(&queue->pushed))
 		return NULL;
 	return &queue->events[queue->popped % WS_QUEUE_EVENTS];
@@ -367,7 +373,7 @@ void ws_queue_drop_first(int cpu, enum ws_source source)
 
 	memzero_explicit(&queue->events[queue->popped % WS_QUEUE_EVENTS],
 			 sizeof(queue->events[0]));
-	/* Pairs with queue_push_alone(). */
+	/* Pairs with queue_push_alone(): queue-wrap.litmus. */
 	smp_store_release(&queue->popped, queue->popped + 1);
 }
 

@@ -6,6 +6,7 @@
 //! kernel_test   the kernel module on real kernels
 //! openssl       the provider's tests with OpenSSL 3.5 and 4.0
 //! cross         known answers and self-tests on aarch64, s390x and riscv64
+//! prove         the proofs of the code and of its models
 //! ```
 
 #![forbid(unsafe_code)]
@@ -15,10 +16,14 @@ mod guest;
 mod kernel_test;
 mod machines;
 mod openssl;
+mod prove;
 
 use clap::Parser;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// The exit status of proofs that could not be run.
+const SKIPPED: u8 = 77;
 
 /// The tests of wellspring that need another machine
 #[derive(Parser)]
@@ -48,10 +53,17 @@ enum Command {
         #[arg(long, value_parser = ["answers", "doors", "machine"])]
         part: Option<String>,
     },
+    /// Run the proofs, and the mutants that they must refute. Exit status 77: what they need is missing
+    Prove {
+        /// How their names begin [default: all]
+        names: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
-    let result = match Command::parse() {
+    let command = Command::parse();
+    let is_proof = matches!(command, Command::Prove { .. });
+    let result = match command {
         Command::Machines => machines::run(&root()),
         Command::Runtimes => machines::run_runtimes(&root()),
         Command::KernelTest(request) => kernel_test::run(&root(), request),
@@ -59,7 +71,12 @@ fn main() -> ExitCode {
         Command::Cross { processors, part } => {
             cross::run_all(&root(), &processors, part.as_deref())
         }
+        Command::Prove { names } => prove::run(&root(), &names),
     };
+    if let (true, Err(guest::Stop::Missing(reason))) = (is_proof, &result) {
+        println!("SKIPPED: {reason}");
+        return ExitCode::from(SKIPPED);
+    }
     match guest::verdict(result) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {

@@ -29,7 +29,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask CHORE
   tidy, book, targets, link, systems, windows, dist, deny, bench, loom, miri, asan, tsan, rig, runtimes, kernel-test, openssl,
-  cross
+  cross, prove
 CONTRIBUTING.md and docs/how-to/checks.md say what each of them does.";
 
 fn main() -> ExitCode {

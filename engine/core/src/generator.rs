@@ -103,7 +103,8 @@ impl Generator {
         let blocks = prf.blocks(bytes);
         let rekey_blocks = match prf {
             // "2 * floor(blocks / 65536)": two blocks for each new key in the middle of the request. A
-            // request of exactly k * 2^20 bytes steps over two blocks that it will not use.
+            // request of exactly k * 65536 blocks, which is k * 2^20 bytes or up to 15 fewer, steps over
+            // two blocks that it will not use.
             Prf::Aes256 => blocks / prf.blocks(KEY_LIMIT_BYTES) * prf.blocks(KEY_BYTES),
             Prf::ChaCha20 => 0,
         };

@@ -51,7 +51,7 @@ pub(crate) use console::{Excuse, unless_half_patched};
 pub(crate) use files::Files;
 pub(crate) use kernel::{Kernel, arm64_kernel};
 pub(crate) use outcome::{Result, Stop, Table, at, failed, verdict};
-pub(crate) use packages::{debian_files, openssl, openssl_tests, runtimes};
+pub(crate) use packages::{Apt, debian_files, openssl, openssl_tests, runtimes};
 pub(crate) use release::Release;
 pub(crate) use running::{Event, Guest, MachineSetup, Qemu, qemu_user};
 pub(crate) use shell::Answer;

@@ -19,14 +19,14 @@ const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const INSTALLED: &str = "/var/lib/dpkg/status";
 
 /// The package lists of some suites.
-pub(super) struct Apt {
+pub(crate) struct Apt {
     folder: PathBuf,
     architecture: &'static str,
 }
 
 impl Apt {
     /// Fetches the lists of `suites` into a folder of their own within `folder`.
-    pub(super) fn new(folder: &Path, suites: &[&str]) -> Result<Self> {
+    pub(crate) fn new(folder: &Path, suites: &[&str]) -> Result<Self> {
         Self::of(Processor::X86_64, folder, suites)
     }
 
@@ -151,7 +151,7 @@ impl Apt {
     }
 
     /// Unpacks the packages of these names into `folder`.
-    pub(super) fn unpack<'a>(
+    pub(crate) fn unpack<'a>(
         &self,
         names: impl IntoIterator<Item = &'a str>,
         folder: &Path,

@@ -1,7 +1,7 @@
 //! `SECURITY.md` names a test for each promise, and each test that it names exists.
 //!
-//! The text above the table gives folders letters: ``W is `engine/wellspring/tests/` ``. The cell of a promise names
-//! files after such a letter, up to the next semicolon: ``W `limits.rs`, `modes.rs`; C `loom.rs` ``. Without a letter a
+//! The text above the table gives folders letters: ``W is `engine/wellspring/tests/` ``. The last cell of a promise
+//! names files after such a letter, up to the next semicolon: ``W `limits.rs`, `modes.rs`; C `loom.rs` ``. Without a letter a
 //! name is a path in the repository. Words with a space or `=` are commands.
 //!
 //! In the table of other systems, ``P: W `fork.rs` `` says that a chore runs this test. A program of tests is a file, or a folder
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const DOCUMENT: &str = "SECURITY.md";
 
 /// The first line of a table of promises.
-const HEAD: &str = "| promise | shown by |";
+const HEAD: &str = "| promise | proved, model or test | shown by |";
 
 /// The first words of the table of other systems; the marks in it, and the chores that run the tests after such a mark.
 const OTHER_HEAD: &str = "| promise | FreeBSD";
@@ -159,8 +159,8 @@ fn wrong(path: &str, files: &BTreeMap<String, String>) -> Option<String> {
 mod tests {
     use super::*;
 
-    const TEXT: &str =
-        "Folders: W is `a/tests/`, D\nis `doors/`.\n\n| promise | shown by |\n|---|---|\n";
+    const TEXT: &str = "Folders: W is `a/tests/`, D\nis `doors/`.\n\n\
+         | promise | proved, model or test | shown by |\n|---|---|---|\n";
 
     fn notes(rows: &str) -> Vec<String> {
         let files = [

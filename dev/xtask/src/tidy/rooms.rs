@@ -4,12 +4,13 @@ use super::fault::Fault;
 use std::collections::BTreeMap;
 
 /// The rooms, from the lowest up; the rooms of a line are at the same height. `dev` and `examples` may use all of them.
-const ROOMS: [&[&str]; 5] = [
+const ROOMS: [&[&str]; 6] = [
     &["engine"],
     &["streams"],
     &["bindings", "interpose"],
     &["programs"],
     &["clones", "kernel"],
+    &["proofs"],
 ];
 
 /// Checks the dependencies of each package.

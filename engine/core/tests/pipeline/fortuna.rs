@@ -170,6 +170,33 @@ fn reads_around_the_key_limit_rekey_where_random4_does() {
     }
 }
 
+/// Two blocks that no output uses, where a request has k * 65536 blocks: from k * 2^20 - 15 bytes on.
+#[test]
+fn a_request_steps_over_its_blocks_and_those_of_its_keys() {
+    const COUNTER: u128 = u64::MAX as u128 - 3;
+    let around = |place: usize| place.saturating_sub(20)..=place + 20;
+    let places = [
+        0,
+        KEY_LIMIT_BYTES,
+        2 * KEY_LIMIT_BYTES,
+        16 * KEY_LIMIT_BYTES,
+    ];
+    for length in places.into_iter().flat_map(around) {
+        for backend in [Backend::Aes256Portable, Backend::ChaCha20Portable] {
+            let mut generator = Generator::ZERO;
+            generator.force(&[1; KEY_BYTES], COUNTER);
+            let mut reservation = Reservation::ZERO;
+            generator.reserve(backend, length, &mut reservation);
+            let used = (generator.state().1 - COUNTER) as usize;
+            let expected = match backend.prf() {
+                Prf::Aes256 => length.div_ceil(16) + 2 * ((length + 15) / KEY_LIMIT_BYTES) + 2,
+                Prf::ChaCha20 => length.div_ceil(64) + 1,
+            };
+            assert_eq!(used, expected, "{length}");
+        }
+    }
+}
+
 #[test]
 fn a_reseed_of_a_seeded_generator_depends_on_the_old_key() {
     let reseeded = |first: &[u8]| {

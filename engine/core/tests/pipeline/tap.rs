@@ -20,13 +20,13 @@ fn tap(key: [u8; KEY_BYTES]) -> SmallTap {
 }
 
 /// A read as an engine makes it: by `take` if the buffer has enough, else by [`serve`].
-fn read(tap: &mut SmallTap, fresh: &[u8; FRESH_BYTES], length: usize) -> Vec<u8> {
+fn read<const N: usize>(tap: &mut Tap<N>, fresh: &[u8; FRESH_BYTES], length: usize) -> Vec<u8> {
     read_with(Refill::Whole, tap, fresh, length)
 }
 
-fn read_with(
+fn read_with<const N: usize>(
     refill: Refill,
-    tap: &mut SmallTap,
+    tap: &mut Tap<N>,
     fresh: &[u8; FRESH_BYTES],
     length: usize,
 ) -> Vec<u8> {
@@ -38,7 +38,12 @@ fn read_with(
 }
 
 /// A read off the hot path. Returns how many keys it made.
-fn serve(tap: &mut SmallTap, refill: Refill, fresh: &[u8; FRESH_BYTES], bytes: &mut [u8]) -> usize {
+fn serve<const N: usize>(
+    tap: &mut Tap<N>,
+    refill: Refill,
+    fresh: &[u8; FRESH_BYTES],
+    bytes: &mut [u8],
+) -> usize {
     let mut tap = tap.fields();
     let rest = tap.take_left(bytes);
     if rest.is_empty() {
@@ -62,9 +67,19 @@ struct Model {
     key: [u8; KEY_BYTES],
     counter: u128,
     buffer: Vec<u8>,
+    buffer_bytes: usize,
 }
 
 impl Model {
+    fn new(key: [u8; KEY_BYTES], buffer_bytes: usize) -> Self {
+        Self {
+            key,
+            counter: 0,
+            buffer: Vec::new(),
+            buffer_bytes,
+        }
+    }
+
     fn make(&mut self, fresh: &[u8; FRESH_BYTES], length: usize) -> Vec<u8> {
         for (key, fresh) in self.key.iter_mut().zip(fresh) {
             *key ^= fresh;
@@ -88,10 +103,12 @@ impl Model {
         if rest == 0 && from_buffer > 0 {
             return bytes;
         }
-        if rest > 0 && rest < BUFFER_BYTES / 2 {
+        if rest > 0 && rest < self.buffer_bytes / 2 {
             let made_bytes = match refill {
-                Refill::Short if rest <= SHORT_REFILL_BYTES => SHORT_REFILL_BYTES,
-                _ => BUFFER_BYTES,
+                Refill::Short if rest <= SHORT_REFILL_BYTES => {
+                    SHORT_REFILL_BYTES.min(self.buffer_bytes)
+                }
+                _ => self.buffer_bytes,
             };
             self.buffer = self.make(fresh, made_bytes);
             bytes.extend(self.buffer.drain(..rest));
@@ -113,7 +130,7 @@ proptest! {
         reads in prop::collection::vec((any::<bool>(), 0usize..1500), 1..40),
     ) {
         let mut tap = tap(key);
-        let mut model = Model { key, counter: 0, buffer: Vec::new() };
+        let mut model = Model::new(key, BUFFER_BYTES);
         for (is_short, length) in reads {
             let refill = if is_short { Refill::Short } else { Refill::Whole };
             let drawn = read_with(refill, &mut tap, &fresh, length);
@@ -122,15 +139,39 @@ proptest! {
     }
 }
 
+/// All rests of a small buffer, and all lengths where the code takes another way: so no case within this bound is left out.
+#[test]
+fn no_rest_and_no_length_hands_out_a_byte_twice() {
+    const SMALL: usize = 320;
+    let (key, fresh) = ([7; KEY_BYTES], [9; FRESH_BYTES]);
+    let around = [64, 128, 256, SMALL / 2, SMALL, 2 * SMALL];
+    let around = around.into_iter().flat_map(|place| place - 1..=place + 1);
+    let lengths: Vec<usize> = (0..=34).chain(around).collect();
+    let start = |left_bytes: usize| {
+        let mut tap = Tap::<SMALL>::ZERO;
+        tap.fields().rekey(&key, GENERATION);
+        let mut model = Model::new(key, SMALL);
+        for length in [1, SMALL - 1 - left_bytes] {
+            assert_eq!(read(&mut tap, &fresh, length), model.read(&fresh, length));
+        }
+        (tap, model)
+    };
+    for left_bytes in 0..SMALL {
+        for length in lengths.iter().copied() {
+            let (mut tap, mut model) = start(left_bytes);
+            for length in [length, 3] {
+                let drawn = read(&mut tap, &fresh, length);
+                assert_eq!(drawn, model.read(&fresh, length), "{left_bytes}, {length}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_long_read_changes_its_key_every_2_to_the_20_bytes() {
     let (key, fresh) = ([5; KEY_BYTES], [0; FRESH_BYTES]);
     let length = 2 * KEY_LIMIT_BYTES + 5;
-    let mut model = Model {
-        key,
-        counter: 0,
-        buffer: Vec::new(),
-    };
+    let mut model = Model::new(key, BUFFER_BYTES);
     assert!(read(&mut tap(key), &fresh, length) == model.read(&fresh, length));
 }
 
@@ -154,11 +195,7 @@ fn a_new_key_discards_what_was_buffered() {
     tap.fields().rekey(&[2; KEY_BYTES], GENERATION + 1);
     assert!(tap.fields().is_of(GENERATION + 1) && !tap.fields().is_of(GENERATION));
     assert!(!tap.take(&mut [0; 1]));
-    let mut model = Model {
-        key: [2; KEY_BYTES],
-        counter: 0,
-        buffer: Vec::new(),
-    };
+    let mut model = Model::new([2; KEY_BYTES], BUFFER_BYTES);
     let fresh = [0; FRESH_BYTES];
     assert_eq!(read(&mut tap, &fresh, 16), model.read(&fresh, 16));
 }

@@ -1,0 +1,260 @@
+//! CBMC reads the files of `kernel/` as they are, but for what a proof puts into a copy.
+
+use super::edits::{Edit, parse};
+use super::{Tools, answer, must, read, write};
+use crate::guest::{Result, at, failed};
+use std::fs;
+use std::path::Path;
+
+/// A harness in `proofs/c/`, which includes the file of the kernel module that it is about.
+struct Proof {
+    name: &'static str,
+    harness: &'static str,
+    /// The file that is edited.
+    source: &'static str,
+    /// Its cases: all together are the proof.
+    cases: &'static [&'static [&'static str]],
+    bound: Bound,
+}
+
+/// How loops end.
+enum Bound {
+    /// Each by the invariant that the edits give. Claims say where output goes, and no address of it is written to.
+    Invariants,
+    /// After so many rounds, and CBMC proves that there are no more.
+    Rounds(&'static [&'static str]),
+}
+
+const PROOFS: [Proof; 4] = [
+    Proof {
+        name: "P1 blocks",
+        harness: "blocks",
+        source: "fortuna.c",
+        cases: &[&["-DCIPHER=WS_CHACHA20"], &["-DCIPHER=WS_AES256"]],
+        bound: Bound::Invariants,
+    },
+    Proof {
+        name: "P1 keystream",
+        harness: "keystream",
+        source: "cipher.c",
+        cases: &[&["-DCIPHER=WS_CHACHA20"], &["-DCIPHER=WS_AES256"]],
+        bound: Bound::Invariants,
+    },
+    Proof {
+        name: "P2 taps",
+        harness: "taps",
+        source: "tap.c",
+        cases: &[
+            &["-DIS_TAKE=1", "-DBUSY=1"],
+            &["-DIS_TAKE=0", "-DBUSY=1"],
+            &["-DIS_TAKE=1", "-DBUSY=0"],
+            &["-DIS_TAKE=0", "-DBUSY=0"],
+        ],
+        bound: Bound::Rounds(&[
+            "--unwind",
+            "18",
+            "--unwindset",
+            "hand_out.0:3,hand_out.1:8,tap_serve.0:3",
+        ]),
+    },
+    Proof {
+        name: "P7 pools",
+        harness: "credit",
+        source: "fortuna.c",
+        cases: &[
+            &["-DOPERATION=mix"],
+            &["-DOPERATION=absorb"],
+            &["-DOPERATION=take_seed"],
+        ],
+        bound: Bound::Rounds(&["--unwind", "33"]),
+    },
+];
+
+/// A case of a proof, or all cases with a mutant, at least one of which must refute it.
+pub(super) struct Job {
+    pub(super) name: String,
+    proof: &'static Proof,
+    cases: &'static [&'static [&'static str]],
+    mutant: Option<Edit>,
+}
+
+/// The proofs, the longest first.
+pub(super) fn jobs(root: &Path) -> Result<Vec<super::Job>> {
+    let mut jobs = Vec::new();
+    for proof in &PROOFS {
+        for case in proof.cases.chunks(1).rev() {
+            let words: Vec<&str> = case[0]
+                .iter()
+                .map(|word| word.trim_start_matches("-D"))
+                .collect();
+            jobs.push(Job {
+                name: format!("{} {}", proof.name, words.join(" "))
+                    .trim_end()
+                    .into(),
+                proof,
+                cases: case,
+                mutant: None,
+            });
+        }
+        let mutants = parse(&read(&file(root, proof, "mutants"))?)?;
+        if mutants.len() < 2 {
+            return failed(format!("{}: a proof has at least two mutants", proof.name));
+        }
+        jobs.extend(mutants.into_iter().map(|mutant| Job {
+            name: format!("{} without: {}", proof.name, mutant.name),
+            proof,
+            cases: proof.cases,
+            mutant: Some(mutant),
+        }));
+    }
+    Ok(jobs.into_iter().map(super::Job::C).collect())
+}
+
+fn file(root: &Path, proof: &Proof, extension: &str) -> std::path::PathBuf {
+    root.join("proofs/c")
+        .join(proof.harness)
+        .with_extension(extension)
+}
+
+impl Job {
+    pub(super) fn run(&self, tools: &Tools) -> Result<String> {
+        let folder = tools.folder(&self.name)?;
+        self.copy(&tools.root, &folder)?;
+        for case in self.cases {
+            let says = self.check(tools, &folder, case)?;
+            match (&self.mutant, says.failed.first()) {
+                (None, Some(claim)) => return failed(format!("refuted: {claim}")),
+                (None, None) if !says.missed.is_empty() => {
+                    return failed(format!("never reached: {}", says.missed.join(", ")));
+                }
+                (None, None) => return Ok(format!("{} claims hold", says.held)),
+                (Some(_), Some(claim)) => return Ok(format!("refuted: {claim}")),
+                (Some(_), None) => {}
+            }
+        }
+        failed("no claim fails without it")
+    }
+
+    /// Copies the module's files, edits them, and puts an empty file for each header of the kernel beside them.
+    fn copy(&self, root: &Path, folder: &Path) -> Result {
+        let kernel = root.join("kernel");
+        for entry in fs::read_dir(&kernel)
+            .map_err(at(kernel.display()))?
+            .flatten()
+        {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !name.ends_with(".c") && !name.ends_with(".h") {
+                continue;
+            }
+            let mut text = read(&entry.path())?;
+            for line in text.lines() {
+                if let Some(header) = line.strip_prefix("#include <")
+                    && let Some((header, _)) = header.split_once('>')
+                {
+                    write(&folder.join("headers").join(header), "")?;
+                }
+            }
+            if name == self.proof.source {
+                text = self.edited(root, &text)?;
+            }
+            write(&folder.join("kernel").join(name), &text)?;
+        }
+        // Of the processor's folder.
+        write(&folder.join("headers/machine.h"), "")
+    }
+
+    fn edited(&self, root: &Path, text: &str) -> Result<String> {
+        let mut text = text.to_owned();
+        if let Some(mutant) = &self.mutant {
+            text = mutant.apply(&text)?;
+        }
+        let edits = file(root, self.proof, "edits");
+        for edit in parse(&read(&edits)?)? {
+            text = edit.apply(&text)?;
+        }
+        Ok(text)
+    }
+
+    /// Has CBMC check all claims in one case.
+    fn check(&self, tools: &Tools, folder: &Path, case: &[&str]) -> Result<Says> {
+        let harness = file(&tools.root, self.proof, "c");
+        let harness = harness.to_string_lossy();
+        let room = tools.root.join("proofs/c");
+        let room = format!("-I{}", room.display());
+        let mut compile = vec!["-Ikernel", &room, "-Iheaders", "-o", "program", &harness];
+        compile.extend(case);
+        must(&tools.trixie, "goto-cc", &compile, folder)?;
+        let mut words = vec!["program", "--slice-formula", "--no-standard-checks"];
+        match self.proof.bound {
+            Bound::Invariants => {
+                let apply = ["--apply-loop-contracts", "program", "annotated"];
+                must(&tools.trixie, "goto-instrument", &apply, folder)?;
+                words[0] = "annotated";
+            }
+            Bound::Rounds(rounds) => {
+                words.extend([
+                    "--bounds-check",
+                    "--pointer-check",
+                    "--unwinding-assertions",
+                ]);
+                words.extend(rounds);
+            }
+        }
+        let (code, text) = answer(&tools.trixie, "cbmc", &words, folder)?;
+        match code {
+            0 | 10 => Ok(Says::of(&text)),
+            _ => failed(format!("cbmc: {code}\n{text}")),
+        }
+    }
+}
+
+/// The answers of CBMC.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Says {
+    held: usize,
+    failed: Vec<String>,
+    /// Cases that a run must reach, and that none reaches. A harness claims that they are not, so that CBMC finds one.
+    missed: Vec<String>,
+}
+
+impl Says {
+    /// From lines like "[main.assertion.1] line 12 each byte is made once: SUCCESS".
+    fn of(text: &str) -> Self {
+        let mut says = Self::default();
+        for line in text.lines().filter(|line| line.starts_with('[')) {
+            let Some((claim, status)) = line.rsplit_once(": ") else {
+                continue;
+            };
+            let case = claim
+                .split_once("REACHED ")
+                .map(|(_, case)| case.to_owned());
+            match (case, status) {
+                (Some(_), "FAILURE") => {}
+                (Some(case), "SUCCESS") => says.missed.push(case),
+                (None, "SUCCESS") => says.held += 1,
+                (None, "FAILURE") => says.failed.push(claim.to_owned()),
+                _ => {}
+            }
+        }
+        says
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_that_is_not_reached_is_no_claim_that_holds() {
+        let says = Says::of(
+            "** Results:\nblocks.c function main\n\
+             [main.assertion.1] line 3 once: SUCCESS\n\
+             [main.assertion.2] line 4 a: b: FAILURE\n\
+             [main.assertion.3] line 5 REACHED a carry: FAILURE\n\
+             [main.assertion.4] line 6 REACHED no bytes: SUCCESS\n",
+        );
+        assert_eq!(says.held, 1);
+        assert_eq!(says.failed, ["[main.assertion.2] line 4 a: b"]);
+        assert_eq!(says.missed, ["no bytes"]);
+    }
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the module uses of the kernel, for CBMC. Each header that it includes is an empty file, and this
+ * one stands for all of them. One CPU, one thread: the order of memory is a matter of ../litmus/.
+ */
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* compat.h and trace.h are left out by their guards. */
+#define WELLSPRING_COMPAT_H
+#define WELLSPRING_TRACE_H
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t s64;
+typedef u32 __le32;
+typedef u64 __le64;
+typedef s64 ktime_t;
+typedef long ssize_t;
+typedef unsigned int gfp_t;
+typedef u64 __attribute__((aligned(1))) ws_unaligned_u64;
+
+/* Annotations, and what happens outside of the proofs. */
+#define __percpu
+#define __rcu
+#define __user
+#define __force
+#define __must_check
+#define __maybe_unused
+#define __acquires(x)
+#define __releases(x)
+#undef __always_inline
+#define __always_inline inline
+#define noinline
+#define ____cacheline_aligned_in_smp
+#define likely(x) (x)
+#define unlikely(x) (x)
+#define data_race(x) (x)
+#define barrier() ((void)0)
+#define cond_resched() ((void)0)
+#define EXPORT_SYMBOL_GPL(symbol)
+#define EXPORT_SYMBOL_NS_GPL(symbol, namespace)
+#define EXPORT_PER_CPU_SYMBOL_GPL(symbol)
+#define module_param(name, type, mode)
+#define module_param_cb(name, ops, argument, mode)
+#define MODULE_PARM_DESC(name, text)
+#define IS_ENABLED(option) 0
+#define IS_REACHABLE(option) 0
+#define pr_warn(...) ((void)0)
+#define trace_wellspring_fetch(node, context, generation) ((void)0)
+#define trace_wellspring_generation(generation) ((void)0)
+#define trace_wellspring_refusal(bytes) ((void)0)
+#define trace_wellspring_reseed(reseeds, pools) ((void)0)
+
+#define U32_MAX UINT32_MAX
+#define U64_MAX UINT64_MAX
+#define EPERM 1
+#define EAGAIN 11
+#define ENXIO 6
+#define ENOMEM 12
+#define EFAULT 14
+#define EINVAL 22
+#define ENODATA 61
+#define EOPNOTSUPP 95
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
+#define round_down(x, y) ((x) / (y) * (y))
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define max(a, b) ((a) > (b) ? (a) : (b))
+#define min3(a, b, c) min(min(a, b), c)
+#define min_t(type, a, b) min((type)(a), (type)(b))
+#define swap(a, b) do { __typeof__(a) kept_ = (a); (a) = (b); (b) = kept_; } while (0)
+#define cpu_to_le32(x) (x)
+#define cpu_to_le64(x) (x)
+#define lower_32_bits(x) ((u32)(x))
+#define upper_32_bits(x) ((u32)((x) >> 32))
+#define memzero_explicit(memory, size) memset(memory, 0, size)
+#define __ffs(word) ((unsigned int)__builtin_ctzl(word))
+
+#define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, value) (*(volatile __typeof__(x) *)&(x) = (value))
+#define smp_load_acquire(pointer) READ_ONCE(*(pointer))
+#define smp_store_release(pointer, value) WRITE_ONCE(*(pointer), value)
+
+typedef struct { int counter; } atomic_t;
+typedef struct { s64 counter; } atomic64_t;
+#define ATOMIC_INIT(value) { value }
+#define ATOMIC64_INIT(value) { value }
+#define atomic_read(v) ((v)->counter)
+#define atomic_read_acquire(v) ((v)->counter)
+#define atomic64_read(v) ((v)->counter)
+#define atomic64_read_acquire(v) ((v)->counter)
+#define atomic64_inc_return(v) (++(v)->counter)
+
+typedef struct { int unused; } raw_spinlock_t, spinlock_t, wait_queue_head_t;
+struct mutex { int unused; };
+struct file;
+
+#define SHA256_DIGEST_SIZE 32
+struct sha256_ctx { int unused; };
+void sha256_init(struct sha256_ctx *hash);
+void sha256_update(struct sha256_ctx *hash, const u8 *data, size_t len);
+void sha256_final(struct sha256_ctx *hash, u8 *digest);
+void sha256(const u8 *data, size_t len, u8 *digest);
+struct ws_arch_simd { int unused; };
+
+ktime_t ktime_get(void);
+#define ktime_to_ms(time) ((u64)(time) / 1000000)
+
+/* Preemption, contexts, and data of this CPU. */
+extern int preemption_off;
+#define preempt_disable() ((void)preemption_off++)
+#define preempt_enable() ((void)preemption_off--)
+#define preempt_disable_notrace() preempt_disable()
+#define preempt_enable_notrace() preempt_enable()
+unsigned int interrupt_context_level(void);
+unsigned int preempt_count(void);
+#define HARDIRQ_SHIFT 16
+#define HARDIRQ_MASK (15 << HARDIRQ_SHIFT)
+#define in_serving_softirq() 0
+#define DECLARE_PER_CPU_ALIGNED(type, name) extern type name
+#define DEFINE_PER_CPU_ALIGNED(type, name) type name
+#define this_cpu_ptr(pointer) \
+	(__CPROVER_assert(preemption_off > 0, "data of this CPU, with preemption off"), (pointer))
+#define per_cpu_ptr(pointer, cpu) (pointer)
+#define per_cpu(name, cpu) (name)
+#define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < 1; (cpu)++)
+
+/* Any value. */
+bool nondet_bool(void);
+u8 nondet_byte(void);
+u32 nondet_u32(void);
+u64 nondet_u64(void);
+int nondet_int(void);
+size_t nondet_size(void);
+
+/* Parameters of the module, and what waits: not part of any proof. */
+struct kernel_param { int unused; };
+struct kernel_param_ops {
+	int (*set)(const char *value, const struct kernel_param *parameter);
+	int (*get)(char *buf, const struct kernel_param *parameter);
+};
+#define sysfs_match_string(names, value) nondet_int()
+#define sysfs_emit(buf, ...) 0
+#define kstrtobool(value, result) (*(result) = nondet_bool(), 0)
+#define wait_event_interruptible(queue, condition) nondet_int()
+#define alloc_percpu(type) ((type *)NULL)
+#define free_percpu(memory) ((void)(memory))
+#define in_nmi() nondet_bool()
+#define numa_node_id() 0
+#define get_random_bytes(buf, len) ((void)(buf))
+unsigned long random_get_entropy(void);
+bool ws_arch_random_word(unsigned long *word);
+
+/* FPU sections and ciphers: known answers test them, and no proof looks inside. */
+#define DEFINE_PER_CPU(type, name) type name
+#define this_cpu_inc(counter) ((void)(counter)++)
+#define in_hardirq() nondet_bool()
+#define irqs_disabled() nondet_bool()
+#define local_bh_disable() ((void)0)
+#define local_bh_enable() ((void)0)
+#define WARN_ON_ONCE(condition) ((void)(condition))
+#define kmsan_unpoison_memory(memory, size) ((void)0)
+#define WS_ARCH_SIMD_WANTS_INTERRUPTS 0
+#define WS_ARCH_AES_NAMES "SIMD of 128 bits", "SIMD of 256 bits"
+#define ws_arch_simd_usable() nondet_bool()
+#define ws_arch_simd_init() ((void)0)
+#define ws_arch_simd_begin(simd) ((void)(simd))
+#define ws_arch_simd_end(simd) ((void)(simd))
+#define ws_arch_simd_wipe() ((void)0)
+#define ws_arch_aes_expand(words) ((void)(words))
+#define ws_arch_aes_blocks(keys, backend, counter, dst, blocks) (blocks)
+#define ws_arch_aes_detect() WS_SCALAR
+#define ws_arch_chacha20_init() ((void)0)
+#define ws_arch_chacha20_crypt(state, dst, src, len) ((void)(state))
+#define ws_chacha20_block(state, block) ((void)(state))
+#define aes_prepareenckey(key, bytes, len) ((void)(bytes), 0)
+#define aes_encrypt(key, dst, src) ((void)(src))
+struct aes_enckey { int unused; };
+struct ws_chacha_state { u32 x[16]; };
+
+/* A case that must be possible: CBMC has to refute that it is not. Else a proof may be true for want of cases. */
+#define REACHED(condition, what) __CPROVER_assert(!(condition), "REACHED " what)
