@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * What the module uses of the kernel, for CBMC. Each header that it includes is an empty file, and this
- * one stands for all of them. One CPU, one thread: the order of memory is a matter of ../litmus/.
+ * one stands for all of them. One CPU, one thread: the order of memory is a matter of ../orders/.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -31,6 +31,7 @@ typedef u64 __attribute__((aligned(1))) ws_unaligned_u64;
 #define __user
 #define __force
 #define __must_check
+#define __ro_after_init
 #define __maybe_unused
 #define __acquires(x)
 #define __releases(x)
@@ -100,6 +101,9 @@ typedef struct { s64 counter; } atomic64_t;
 
 typedef struct { int unused; } raw_spinlock_t, spinlock_t, wait_queue_head_t;
 struct mutex { int unused; };
+#define DEFINE_MUTEX(name) struct mutex name
+#define mutex_lock(lock) ((void)(lock))
+#define mutex_unlock(lock) ((void)(lock))
 struct file;
 
 #define SHA256_DIGEST_SIZE 32
@@ -163,6 +167,7 @@ bool ws_arch_random_word(unsigned long *word);
 #define this_cpu_inc(counter) ((void)(counter)++)
 #define in_hardirq() nondet_bool()
 #define irqs_disabled() nondet_bool()
+#define softirq_count() nondet_int()
 #define local_bh_disable() ((void)0)
 #define local_bh_enable() ((void)0)
 #define WARN_ON_ONCE(condition) ((void)(condition))
