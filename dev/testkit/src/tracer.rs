@@ -4,6 +4,9 @@ use crate::process::run_and_exit;
 use core::ptr;
 use libc::{c_long, pid_t};
 use std::collections::HashMap;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// A call that does not exist: from here on, and until the next one, the calling thread's calls are counted.
 const MARKER: c_long = 100_000;
@@ -85,7 +88,33 @@ struct Tracee {
     answer: Option<i32>,
 }
 
-/// Runs `work` in a traced child.
+/// Runs a program that is traced. The child is made by fork(3), and has nothing to allocate before it becomes the program: after
+/// a raw clone(2) it would wait without end for a lock of malloc(3) that another thread held.
+pub fn run_program(command: &mut Command, choose: Choose<'_>) -> End {
+    let ask = || {
+        // SAFETY: asks to be traced by the parent, which waits for the stop that execve(2) makes then.
+        let error = unsafe {
+            libc::setpgid(0, 0);
+            libc::ptrace(libc::PTRACE_TRACEME, 0, ptr::null_mut::<u8>(), 0)
+        };
+        if error == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    };
+    // SAFETY: between fork and exec it makes two system calls.
+    unsafe { command.pre_exec(ask) };
+    match command.spawn() {
+        Ok(child) => trace(child.id() as pid_t, choose),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => {
+            End::Untraceable
+        }
+        Err(error) => panic!("{command:?}: {error}"),
+    }
+}
+
+/// Runs `work` in a traced child, a raw copy of the calling thread: no other thread may allocate meanwhile.
 pub fn run(work: impl FnOnce(), choose: Choose<'_>) -> End {
     let pid = match crate::process::Fork::RawClone.call() {
         0 => run_and_exit(|| {
@@ -101,6 +130,11 @@ pub fn run(work: impl FnOnce(), choose: Choose<'_>) -> End {
         }),
         pid => pid,
     };
+    trace(pid, choose)
+}
+
+/// Traces a child that stops, from its first stop on.
+fn trace(pid: pid_t, choose: Choose<'_>) -> End {
     let mut status = 0;
     // SAFETY: the pointer is to the status, and the child is ours.
     unsafe { libc::waitpid(pid, &raw mut status, 0) };

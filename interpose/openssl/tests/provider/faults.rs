@@ -4,20 +4,14 @@
 #![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
 use crate::common::{compile, configuration};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use testkit::faults;
 use testkit::tracer::{self, Choose, End};
 
 fn run(program: &Path, configuration: &Path, choose: Choose<'_>) -> End {
-    let start = || {
-        let error = Command::new(program)
-            .env("OPENSSL_CONF", configuration)
-            .exec();
-        panic!("{error}");
-    };
-    tracer::run(start, choose)
+    let mut command = Command::new(program);
+    tracer::run_program(command.env("OPENSSL_CONF", configuration), choose)
 }
 
 #[test]

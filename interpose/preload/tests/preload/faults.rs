@@ -3,18 +3,14 @@
 #![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
 use crate::common::{compile_shared, library};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use testkit::faults;
 use testkit::tracer::{self, Choose, End};
 
 fn run(program: &Path, choose: Choose<'_>) -> End {
-    let start = || {
-        let error = Command::new(program).env("LD_PRELOAD", library()).exec();
-        panic!("{error}");
-    };
-    tracer::run(start, choose)
+    let mut command = Command::new(program);
+    tracer::run_program(command.env("LD_PRELOAD", library()), choose)
 }
 
 #[test]
