@@ -7,6 +7,9 @@ use std::collections::HashMap;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 /// A call that does not exist: from here on, and until the next one, the calling thread's calls are counted.
 const MARKER: c_long = 100_000;
@@ -72,6 +75,9 @@ pub enum End {
 }
 
 const MAX_STOPS: usize = 100_000;
+
+/// A traced process that runs for longer hangs: it is killed, which is a bad end.
+const TRACEE_TIME: Duration = Duration::from_secs(180);
 
 /// The tracer's notes on a process or thread.
 #[derive(Default)]
@@ -148,7 +154,18 @@ fn trace(pid: pid_t, choose: Choose<'_>) -> End {
     // SAFETY: the child is stopped and ours to trace.
     unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, pid, 0, c_long::from(options)) };
     resume(pid, 0);
-    follow(pid, choose)
+    let (end, ended) = channel::<()>();
+    let watch = thread::spawn(move || {
+        if ended.recv_timeout(TRACEE_TIME) == Err(RecvTimeoutError::Timeout) {
+            // SAFETY: the group is ours until `follow` has returned, and then `end` is gone.
+            unsafe { libc::kill(-pid, libc::SIGKILL) };
+        }
+    });
+    let result = follow(pid, choose);
+    drop(end);
+    // The next child must not be a copy of this process while the thread frees its memory.
+    watch.join().expect("a watch does not panic");
+    result
 }
 
 /// Follows a process and all that it makes to their ends.
