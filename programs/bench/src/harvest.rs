@@ -147,17 +147,27 @@ fn stats(engine: &Engine) -> HarvesterStats {
 mod tests {
     use super::*;
 
+    /// In 200 ms a busy machine may leave the thread no turn, so each mode has several tries.
     #[test]
     fn the_harvester_moves_events_beside_readers_on_every_cpu() {
         let cpus = std::thread::available_parallelism().map_or(1, Into::into);
-        for one in run(cpus, 1, &ProgressBar::hidden()) {
-            println!("{one:?}");
-            assert!(one.moved_share_alone > 0.0, "{}", one.mode);
-            assert!(
-                one.kept_share > 0.0 && one.events_per_cpu_second_alone > 0.0,
-                "{}",
-                one.mode
-            );
+        let mut idle = Mode::ALL.to_vec();
+        for _ in 0..20 {
+            for one in run(cpus, 1, &ProgressBar::hidden()) {
+                println!("{one:?}");
+                let shares = [
+                    one.moved_share_alone,
+                    one.kept_share,
+                    one.events_per_cpu_second_alone,
+                ];
+                if shares.iter().all(|&share| share > 0.0) {
+                    idle.retain(|&mode| mode != one.mode);
+                }
+            }
+            if idle.is_empty() {
+                return;
+            }
         }
+        panic!("in these modes no event was moved: {idle:?}");
     }
 }
