@@ -46,7 +46,8 @@ const TESTS: &str = "test --quiet --package wellspring-c --package wellspring-pr
     --skip commands:: --skip faults:: --skip sandbox:: --skip stack:: --skip names:: --skip openssl:: \
     --skip repeat:: --skip host_programs:: --skip closed_output:: --skip each_line:: --skip residue:: --skip streams:: \
     --skip terminal:: --skip every_context_is_served --skip every_flag_length_and_pointer_gets_the_kernels_answer \
-    --skip without_memory_there_is_an_error --skip the_types_in_the_header_are_those_of_the_library \
+    --skip without_memory_there_is_an_error --skip no_function_ends_the_process_for_want_of_memory \
+    --skip the_types_in_the_header_are_those_of_the_library \
     --skip a_key_of_the_terminal_interrupts_the_program_once";
 
 /// Runs a test where all programs are for arm64. `CARGO` builds nothing: what a test would build is there. The magic number

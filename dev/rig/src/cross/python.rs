@@ -22,9 +22,9 @@ const FOR: [&str; 6] = [
 /// The packages that the tests import.
 const PACKAGES: [&str; 2] = ["numpy", "pytest"];
 
-/// Known answers, secrets, identifiers, NumPy's generators, arrays. The others start many processes, need further packages,
+/// Known answers, secrets and identifiers, NumPy's generators, arrays. The others start many processes, need further packages,
 /// or draw for minutes.
-const TESTS: [&str; 5] = ["vectors", "secrets", "ids", "bit_generators", "elements"];
+const TESTS: [&str; 4] = ["vectors", "secrets", "bit_generators", "elements"];
 
 /// Left out: tests of these files that take a minute.
 const LEFT_OUT: [&str; 2] = ["-k", "not number_of_threads and not 5000001"];
