@@ -314,7 +314,7 @@ static void print_times(void)
 	double number = time_reads(INLINE, 8), block = time_reads(BLOCKS, 4096);
 
 	printf("wellspring_get_pseudo_u64, inlined: %.2f ns\n", number);
-	printf("a block of 4096 bytes with two of them: %.1f ns, of which the numbers alone take %.1f %%\n", block,
+	printf("a block of 4096 bytes with two of them: %.1f ns, the numbers alone take %.1f %%\n", block,
 	       200 * number / block);
 	for (unsigned int i = 0; i < sizeof(lens) / sizeof(*lens); i++)
 		printf("wellspring_get_pseudo_bytes, %zu bytes: %.1f ns\n", lens[i], time_reads(PSEUDO, lens[i]));

@@ -13,7 +13,7 @@
 
 #define MOST_BYTES (1UL << 40)
 #define LIMIT ((size_t)WS_KEY_LIMIT_BYTES)
-/* An AES key's blocks, and those of the key that follows it. */
+/* The blocks of an AES key, and the blocks of the next key. */
 #define PIECE_BLOCKS (65536 + 2)
 #define PARENT 0
 #define HEIR 0xffffffff
@@ -31,7 +31,7 @@ static u8 output[1];
 static size_t output_bytes;
 
 static u64 pieces;		/* of output, so far */
-static u64 place;		/* the block after the last one that was used, from C on */
+static u64 place;		/* the block after the last used block, counted from C */
 static u64 heir_from, heir_blocks, heirs;
 
 static size_t witness_piece, witness_offset;

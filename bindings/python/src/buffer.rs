@@ -145,7 +145,7 @@ pub(crate) fn with_bytes<T>(
     }))
 }
 
-/// A new bytes object of this length, all of which `fill` writes.
+/// A new bytes object of this length. `fill` writes every byte of it.
 ///
 /// `PyBytes::new_with` would write zeros first, which takes a third of the time of the random bytes.
 pub(crate) fn new_bytes<'py>(

@@ -20,7 +20,7 @@ pub fn json(state: &State) -> Value {
     with(state, LISTED, &state.connections.greatest(LISTED))
 }
 
-/// The status with all users, and no connections but of guests: the metrics name no others, of which there may be thousands.
+/// The status with all users, and no connections but of guests: the metrics name no others, and there may be thousands.
 pub(crate) fn with_guests(state: &State) -> Value {
     with(
         state,

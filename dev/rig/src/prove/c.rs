@@ -70,7 +70,7 @@ const PROOFS: [Proof; 4] = [
     },
 ];
 
-/// A case of a proof, or all cases with a mutant, at least one of which must refute it.
+/// A case of a proof, or all cases with a mutant: at least one case must refute the mutant.
 pub(super) struct Job {
     pub(super) name: String,
     proof: &'static Proof,
