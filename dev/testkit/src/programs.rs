@@ -24,12 +24,17 @@ pub fn scratch(name: &str) -> PathBuf {
     folder
 }
 
-/// A name of a library that a list such as LD_PRELOAD can have, which the loader splits at spaces and colons: its own, or the
-/// name of a link in a new folder below the system's folder for temporary files.
+/// Whether a list such as LD_PRELOAD can have this name: the loader splits it at spaces and colons.
+#[must_use]
+pub fn is_plain(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    !bytes.iter().any(|byte| b" \t:;$".contains(byte))
+}
+
+/// A plain name of a library: its own, or the name of a link in a new folder below the system's folder for temporary files.
 #[must_use]
 pub fn in_list(library: &Path) -> PathBuf {
-    let bytes = library.as_os_str().as_encoded_bytes();
-    if !bytes.iter().any(|byte| b" \t:;$".contains(byte)) {
+    if is_plain(library) {
         return library.to_owned();
     }
     let made = Command::new("mktemp")

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use testkit::programs::{in_list, is_success, quoted, scratch};
+use testkit::programs::{is_plain, is_success, quoted, scratch};
 
 /// The number of a user without a name.
 const USER: u32 = 54321;
@@ -18,7 +18,7 @@ const USER: u32 = 54321;
 /// Three generators of OpenSSL that are ours.
 const OURS: &str = "openssl list -random-instances 2>&1 | grep -c 'WELLSPRING @ wellspring'";
 
-/// The command, with a folder for the files of a user who is not root.
+/// The command, with a new folder for the files of a user who is not root.
 fn command(options: &[&str], program: &[&str]) -> Command {
     build_libraries();
     let mut command = common::wellspring("run");
@@ -27,21 +27,25 @@ fn command(options: &[&str], program: &[&str]) -> Command {
         command.env_remove(name);
     }
     let folder = scratch("home");
-    command
-        .env("XDG_RUNTIME_DIR", &folder)
-        .env("XDG_STATE_HOME", &folder);
+    for name in ["XDG_RUNTIME_DIR", "XDG_STATE_HOME"] {
+        // No copy of a library can lie below a path with a space. From such a clone it lies where a user's does, below HOME.
+        if is_plain(&folder) {
+            command.env(name, &folder);
+        } else {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
 /// Whether LD_PRELOAD can name the library where cargo built it. Else the command needs a place for a copy, which tests that take
 /// all places away cannot give.
 fn has_plain_path() -> bool {
-    let command = Path::new(env!("CARGO_BIN_EXE_wellspring"));
-    let is_plain = in_list(command) == command;
-    if !is_plain {
+    let has_plain_path = is_plain(Path::new(env!("CARGO_BIN_EXE_wellspring")));
+    if !has_plain_path {
         testkit::skipped("the path of this clone has a space");
     }
-    is_plain
+    has_plain_path
 }
 
 /// Words that make the command run as a user other than root. `None` if the tests do not run as root, or if that user cannot
