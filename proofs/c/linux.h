@@ -190,5 +190,116 @@ bool ws_arch_random_word(unsigned long *word);
 struct aes_enckey { int unused; };
 struct ws_chacha_state { u32 x[16]; };
 
+#define strlen(text) (sizeof(text) - 1)
+
+/* Nodes: one CPU and one thread, so locks and grace periods are nothing. */
+#define __init
+#define DECLARE_WAIT_QUEUE_HEAD(name) wait_queue_head_t name
+#define wake_up_all(queue) ((void)(queue))
+#define atomic_xchg(v, value) atomic_exchange_value(&(v)->counter, value)
+#define atomic_try_cmpxchg_release(v, old, new) ((v)->counter = (new), true)
+#define raw_spin_lock_init(lock) ((void)(lock))
+#define raw_spin_trylock_irqsave(lock, flags) ((void)(lock), (flags) = 0, true)
+#define raw_spin_lock_irqsave(lock, flags) ((void)(lock), (flags) = 0)
+#define raw_spin_unlock_irqrestore(lock, flags) ((void)(lock), (void)(flags))
+#define ktime_get_mono_fast_ns() nondet_u64()
+#define rcu_read_lock() ((void)0)
+#define rcu_read_unlock() ((void)0)
+#define synchronize_rcu() ((void)0)
+#define rcu_dereference(pointer) (pointer)
+#define rcu_dereference_protected(pointer, condition) (pointer)
+#define rcu_assign_pointer(pointer, value) ((pointer) = (value))
+#define RCU_INIT_POINTER(pointer, value) ((pointer) = (value))
+#define array_index_nospec(index, size) (index)
+#define nr_node_ids 1
+#define node_online(node) true
+#define node_distance(a, b) 10
+#define for_each_online_node(node) for ((node) = 0; (node) < 1; (node)++)
+#define cpumask_of_node(node) NULL
+#define cpumask_empty(mask) nondet_bool()
+#define cpu_to_node(cpu) 0
+#define cpuhp_tasks_frozen false
+#define CPUHP_BP_PREPARE_DYN 0
+#define cpuhp_setup_state(state, name, coming, gone) nondet_int()
+#define cpuhp_remove_state_nocalls(state) ((void)(state))
+#define MEM_ONLINE 0
+#define MEM_OFFLINE 1
+#define NOTIFY_OK 0
+struct notifier_block {
+	int (*notifier_call)(struct notifier_block *block, unsigned long action, void *data);
+};
+#define register_memory_notifier(block) ((void)(block), nondet_int())
+#define unregister_memory_notifier(block) ((void)(block))
+#define ZONE_NORMAL 0
+struct zone { int unused; };
+struct pglist_data { struct zone node_zones[1]; };
+static struct pglist_data memory_of_node;
+#define NODE_DATA(node) (&memory_of_node)
+#define managed_zone(zone) ((void)(zone), nondet_bool())
+static inline int atomic_exchange_value(int *counter, int value)
+{
+	int old = *counter;
+
+	*counter = value;
+	return old;
+}
+
+/* The device. A user's memory may change between two looks, and any access may fail. */
+#define CAP_SYS_ADMIN 21
+bool capable(int capability);
+#define get_user(value, address) ((void)(address), (value) = nondet_int(), nondet_bool() ? -EFAULT : 0)
+#define put_user(value, address) ((void)(value), (void)(address), nondet_bool() ? -EFAULT : 0)
+bool copy_from_user(void *to, const void *from, size_t len);
+bool copy_to_user(void *to, const void *from, size_t len);
+#define GFP_KERNEL 0
+#define GFP_NOWAIT 1
+#define __GFP_NOWARN 2
+#define PAGE_SIZE 4096UL
+#define MAX_RW_COUNT ((size_t)INT_MAX / PAGE_SIZE * PAGE_SIZE)
+#define __get_free_page(flags) 0UL
+#define free_page(page) ((void)(page))
+#define signal_pending(task) nondet_bool()
+#define ITER_SOURCE 1
+struct iov_iter { size_t count; };
+#define iov_iter_count(iter) ((iter)->count)
+#define iov_iter_ubuf(iter, direction, address, len) ((void)(address), (void)((iter)->count = (len)))
+size_t copy_from_iter(void *to, size_t len, struct iov_iter *iter);
+#define copy_to_iter(from, len, iter) ((void)(from), (iter)->count -= (len), (len))
+enum { RNDGETENTCNT = 1, RNDADDTOENTCNT, RNDADDENTROPY, RNDZAPENTCNT, RNDCLEARPOOL, RNDRESEEDCRNG };
+#define _IOWR(letter, number, type) (number)
+#define _IOW(letter, number, type) (number)
+#define _IOR(letter, number, type) (number)
+typedef u32 __u32;
+typedef u8 __u8;
+typedef u16 __u16;
+typedef u64 __u64;
+typedef unsigned int __poll_t;
+typedef struct { int unused; } poll_table;
+struct inode { int unused; };
+#define O_NONBLOCK 04000
+#define IOCB_NOWAIT 1
+#define IOCB_NOIO 2
+#define FMODE_NOWAIT 1
+struct file { int f_flags; int f_mode; };
+struct kiocb { int ki_flags; struct file *ki_filp; };
+#define poll_wait(file, queue, wait) ((void)(queue))
+#define EPOLLIN 1
+#define EPOLLRDNORM 2
+#define EPOLLOUT 4
+#define EPOLLWRNORM 8
+struct file_operations {
+	void *owner, *open, *read_iter, *write_iter, *poll, *unlocked_ioctl, *compat_ioctl;
+	void *llseek, *splice_read, *splice_write;
+};
+#define THIS_MODULE NULL
+#define ws_splice_read NULL
+#define compat_ptr_ioctl NULL
+#define noop_llseek NULL
+#define iter_file_splice_write NULL
+#define MISC_DYNAMIC_MINOR 255
+struct miscdevice { int minor, mode; const char *name; const struct file_operations *fops; };
+#define misc_register(device) nondet_int()
+#define misc_deregister(device) ((void)(device))
+
 /* A case that must be possible: CBMC has to refute that it is not. Else a proof may be true for want of cases. */
 #define REACHED(condition, what) __CPROVER_assert(!(condition), "REACHED " what)

@@ -155,6 +155,12 @@ impl CurrentThread {
         self.local().generation.get() > FORKED
     }
 
+    /// The number of reads that have begun and not ended. Each but the first interrupted the one before.
+    #[must_use]
+    pub fn depth(self) -> usize {
+        self.local().depth()
+    }
+
     /// A word without a secret, which orders the identifiers of this thread. 0 at first; a child process has a copy.
     #[must_use]
     #[inline(always)]

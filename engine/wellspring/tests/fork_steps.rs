@@ -6,11 +6,13 @@ mod common;
 use common::door::{Door, engine};
 use common::process::{self, Fork, Shared};
 use common::repeats::{assert_no_zero_run, assert_nothing_in_common};
+use common::rows::{Rows, Step};
 use common::stepping::{Next, step};
 use std::cell::RefCell;
 use std::sync::Mutex;
 use wellspring::clone_detection::PageState;
 use wellspring::{LocalRng, Mode};
+use wellspring_os::thread_state::CurrentThread;
 
 /// The read that is interrupted.
 const READ_BYTES: usize = 16;
@@ -25,6 +27,8 @@ const REPORT_BYTES: usize = READ_BYTES + AFTER_BYTES;
 const LAST_STEPS: usize = 160;
 const SPREAD_FORKS: usize = 20;
 const MOST_FORKS: usize = LAST_STEPS + 2 * SPREAD_FORKS;
+/// A read of ready bytes from a tap has fewer.
+const MOST_STEPS_OF_A_SHORT_READ: usize = 600;
 /// A read with fewer forks than this and than steps is not the read whose steps were counted.
 const FEWEST_FORKS: usize = 101;
 
@@ -40,9 +44,10 @@ const THREAD_BUFFER_BYTES: usize = 6656;
 const OWNED_BUFFER_BYTES: usize = 3840;
 
 /// Forks at every step of `read`, on a state from `make`; the child runs `in_handler` before it goes on with
-/// its copy of the read.
+/// its copy of the read. `rows`: the rows of the table that the steps of this read have, if it is in the table.
 fn fork_at_every_step<S>(
     what: &str,
+    rows: Option<&'static str>,
     make: impl Fn() -> S + Sync,
     read: impl Fn(&mut S, &mut [u8]) + Sync,
     in_handler: impl Fn(&mut S) + Sync,
@@ -52,7 +57,7 @@ fn fork_at_every_step<S>(
     on_new_thread(|| read(&mut make(), &mut [0; READ_BYTES]));
     let is_done = (0..10).any(|_| {
         let steps = count_steps(&make, &read);
-        forks_in_steps(what, steps, &make, &read, &in_handler)
+        forks_in_steps(what, rows, steps, &make, &read, &in_handler)
     });
     assert!(is_done, "{what}: no two reads had the same number of steps");
 }
@@ -75,6 +80,7 @@ fn count_steps<S>(make: impl Fn() -> S + Sync, read: impl Fn(&mut S, &mut [u8]) 
 /// fewer samples.
 fn forks_in_steps<S>(
     what: &str,
+    rows: Option<&'static str>,
     steps: usize,
     make: impl Fn() -> S + Sync,
     read: impl Fn(&mut S, &mut [u8]) + Sync,
@@ -88,8 +94,14 @@ fn forks_in_steps<S>(
         let mut state = make();
         let interrupted = &raw mut state;
         let (mut forks, mut is_child) = (0, false);
+        let mut value = [0; READ_BYTES];
+        let (place, depth) = (&raw const value, CurrentThread::find().depth());
+        // Of each fork, and of the instruction before.
+        let (mut places, mut before) = (Vec::with_capacity(MOST_FORKS), None);
         let mut fork = |number: usize| {
-            if !is_due(number) || forks == MOST_FORKS {
+            let now = Step::now(depth, place);
+            let is_new = before.replace(now) != Some(now);
+            if !(is_due(number) || is_new) || forks == MOST_FORKS {
                 return Next::Step;
             }
             match Fork::RawClone.call() {
@@ -101,12 +113,12 @@ fn forks_in_steps<S>(
                 }
                 pid => {
                     process::Child(pid).join();
+                    places.push(now);
                     forks += 1;
                     Next::Step
                 }
             }
         };
-        let mut value = [0; READ_BYTES];
         step(&mut fork, || read(&mut state, &mut value));
         let mut finish = |report: &mut [u8]| {
             let (first, after) = report.split_at_mut(READ_BYTES);
@@ -126,9 +138,20 @@ fn forks_in_steps<S>(
         }
         let children = shared.bytes().chunks_exact(REPORT_BYTES).take(forks);
         // A fork after the last check for a fork counts as after the read: both processes have its output.
-        let late = children
-            .clone()
-            .position(|child| child[..READ_BYTES] == parent[..READ_BYTES]);
+        let is_late = |child: &[u8]| child[..READ_BYTES] == parent[..READ_BYTES];
+        let late = children.clone().position(is_late);
+        if let Some(of) = rows {
+            let mut rows = Rows::of(of);
+            for (child, &place) in children.clone().zip(&places) {
+                rows.see(place, if is_late(child) { "late" } else { "again" });
+            }
+            rows.check_seen(what);
+            // A reseed makes a long read of a short one. And a long read may have more steps than were counted: the sources
+            // decide how many.
+            if steps < MOST_STEPS_OF_A_SHORT_READ && of == "fork tap" && !rows.are_all() {
+                return false;
+            }
+        }
         let late_forks = forks - late.unwrap_or(forks);
         println!("{what}: {forks} forks in {steps} steps, {late_forks} of them too late");
         let watched = wellspring::stats().clone_detection;
@@ -159,6 +182,9 @@ fn on_new_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 }
 
 fn nothing<S>(_: &mut S) {}
+
+const TAP: Option<&str> = Some("fork tap");
+const NODE: Option<&str> = Some("fork node");
 
 /// A door of `mode` whose tap, if it has one, has `left_bytes` in its buffer.
 fn with_left(mode: Mode, left_bytes: usize) -> Door {
@@ -191,20 +217,20 @@ fn fill_whole_buffer(fill: &mut dyn FnMut(&mut [u8])) {
 #[test]
 fn a_read_from_the_buffer_is_not_repeated() {
     let make = || with_left(Mode::PerThread, 64);
-    fork_at_every_step("a read from the buffer", make, Door::fill, nothing);
+    fork_at_every_step("a read from the buffer", TAP, make, Door::fill, nothing);
 }
 
 #[test]
 fn a_read_that_refills_the_buffer_is_not_repeated() {
     let make = || with_left(Mode::PerThread, 8);
-    fork_at_every_step("a refill", make, Door::fill, nothing);
+    fork_at_every_step("a refill", TAP, make, Door::fill, nothing);
 }
 
 #[test]
 fn a_read_in_another_mode_is_not_repeated() {
     for mode in [Mode::Canonical, Mode::PerNode] {
         let make = || with_left(mode, 0);
-        fork_at_every_step(&format!("mode {mode}"), make, Door::fill, nothing);
+        fork_at_every_step(&format!("mode {mode}"), NODE, make, Door::fill, nothing);
     }
 }
 
@@ -212,7 +238,13 @@ fn a_read_in_another_mode_is_not_repeated() {
 fn the_first_read_of_an_engine_is_not_repeated() {
     for mode in [Mode::Canonical, Mode::PerThread] {
         let make = || Door::Engine(engine(mode));
-        fork_at_every_step(&format!("first in mode {mode}"), make, Door::fill, nothing);
+        fork_at_every_step(
+            &format!("first in mode {mode}"),
+            None,
+            make,
+            Door::fill,
+            nothing,
+        );
     }
 }
 
@@ -220,9 +252,9 @@ fn the_first_read_of_an_engine_is_not_repeated() {
 fn a_read_of_an_owned_generator_is_not_repeated() {
     // A read that refills is below, in a crowd.
     let buffered = || owned_with_left(64);
-    fork_at_every_step("a generator's buffer", buffered, Door::fill, nothing);
+    fork_at_every_step("a generator's buffer", None, buffered, Door::fill, nothing);
     let new = || Door::Owned(engine(Mode::PerThread).rng());
-    fork_at_every_step("a new generator", new, Door::fill, nothing);
+    fork_at_every_step("a new generator", None, new, Door::fill, nothing);
 }
 
 #[test]
@@ -231,12 +263,12 @@ fn a_statistical_read_is_not_repeated() {
         Door::Pseudo.fill(&mut [0; 8]);
         Door::Pseudo
     };
-    fork_at_every_step("statistical", seeded, Door::fill, nothing);
+    fork_at_every_step("statistical", None, seeded, Door::fill, nothing);
     let unseeded = || {
         Door::Global.fill(&mut [0; 8]);
         Door::Pseudo
     };
-    fork_at_every_step("statistical, first", unseeded, Door::fill, nothing);
+    fork_at_every_step("statistical, first", None, unseeded, Door::fill, nothing);
 }
 
 #[test]
@@ -294,6 +326,6 @@ fn a_read_whose_slot_is_taken_again_in_the_child_changes_no_other_read() {
                 generators.push(generator);
             }
         };
-        fork_at_every_step(&format!("crowded, {what}"), make, read, crowd_in);
+        fork_at_every_step(&format!("crowded, {what}"), None, make, read, crowd_in);
     }
 }

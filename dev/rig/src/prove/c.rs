@@ -25,7 +25,7 @@ enum Bound {
     Rounds(&'static [&'static str]),
 }
 
-const PROOFS: [Proof; 4] = [
+const PROOFS: [Proof; 6] = [
     Proof {
         name: "P1 blocks",
         harness: "blocks",
@@ -67,6 +67,24 @@ const PROOFS: [Proof; 4] = [
             &["-DOPERATION=take_seed"],
         ],
         bound: Bound::Rounds(&["--unwind", "33"]),
+    },
+    Proof {
+        name: "P7 ioctls",
+        harness: "ioctl",
+        source: "chardev.c",
+        cases: &[
+            &["-DOPERATION=formula", "-DMAX_WRITTEN=600"],
+            &["-DOPERATION=call", "-DMAX_WRITTEN=600"],
+            &["-DOPERATION=user_writes", "-DMAX_WRITTEN=600"],
+        ],
+        bound: Bound::Rounds(&["--unwind", "8"]),
+    },
+    Proof {
+        name: "P7 ready",
+        harness: "ready",
+        source: "topology.c",
+        cases: &[&[]],
+        bound: Bound::Rounds(&["--unwind", "4"]),
     },
 ];
 

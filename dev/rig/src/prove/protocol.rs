@@ -1,54 +1,191 @@
-//! SPIN goes through all states of a model in `proofs/protocol/`.
+//! SPIN goes through all states of a model in `proofs/protocol/`, in each of its cases.
+//!
+//! A case is a bound on what happens, given as macros. A model may print rows: all rows of its cases are its table, a file that
+//! tests of the code read too.
 
 use super::edits::{Edit, parse};
 use super::{Tools, answer, must, read, write};
 use crate::guest::{Result, failed};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-/// The models.
-const MODELS: [(&str, &str); 1] = [("P3 forks and copies", "taps")];
+/// A model.
+struct Model {
+    name: &'static str,
+    file: &'static str,
+    cases: &'static [&'static [&'static str]],
+}
 
-/// A model, or one with a mutant.
+const MODELS: [Model; 3] = [
+    Model {
+        name: "P3 taps",
+        file: "taps",
+        cases: &[
+            // Forks, and copies, of a read and of a handler that reads: with a tap of its own, and without.
+            &["-DFORKS=1"],
+            &["-DFORKS=1", "-DDEPTHS=1"],
+            &["-DCOPIES=1"],
+            &["-DCOPIES=1", "-DDEPTHS=1"],
+            // Two of them.
+            &["-DFORKS=2", "-DMEMORIES=3", "-DFRAMES=1"],
+            &["-DCOPIES=2", "-DMEMORIES=3", "-DFRAMES=1"],
+            &["-DFORKS=1", "-DCOPIES=1", "-DMEMORIES=3", "-DFRAMES=1"],
+            // Handlers that interrupt handlers, at all depths; handlers that leave by siglongjmp.
+            &["-DDEPTHS=4", "-DFRAMES=5", "-DREADS=5"],
+            &["-DJUMPS=2", "-DFRAMES=3", "-DREADS=4"],
+            &["-DJUMPS=1", "-DFORKS=1", "-DREADS=1"],
+            // Two threads: their ends, a reseed, a notice.
+            &["-DTHREADS=2", "-DFRAMES=1", "-DENDS=2"],
+            &[
+                "-DTHREADS=2",
+                "-DFRAMES=1",
+                "-DENDS=1",
+                "-DFORKS=1",
+                "-DREADS=1",
+            ],
+            &["-DTHREADS=2", "-DFRAMES=1", "-DRESEEDS=1"],
+            &["-DTHREADS=2", "-DFRAMES=1", "-DCOPIES=1", "-DREADS=1"],
+        ],
+    },
+    Model {
+        name: "P6 turns",
+        file: "turns",
+        cases: &[
+            &["-DN=2", "-DSTEPS=2", "-DKERNEL"],
+            &["-DN=4", "-DSTEPS=6", "-DKERNEL"],
+            &["-DN=8", "-DSTEPS=14", "-DKERNEL"],
+            &["-DN=2", "-DSTEPS=1"],
+            &["-DN=8", "-DSTEPS=7"],
+        ],
+    },
+    Model {
+        name: "P8 seed file",
+        file: "seedfile",
+        cases: &[&[]],
+    },
+];
+
+/// A model, or one with a mutant: at least one case must refute the mutant.
 pub(super) struct Job {
     pub(super) name: String,
-    model: String,
+    model: &'static Model,
+    text: String,
     mutant: Option<Edit>,
 }
 
 /// All models and mutants.
 pub(super) fn jobs(root: &Path) -> Result<Vec<super::Job>> {
     let mut jobs = Vec::new();
-    for (name, file) in MODELS {
-        let file = root.join("proofs/protocol").join(file);
-        let model = read(&file.with_extension("pml"))?;
+    for model in &MODELS {
+        let text = read(&model.path(root, "pml"))?;
         jobs.push(Job {
-            name: name.into(),
-            model: model.clone(),
+            name: model.name.into(),
+            model,
+            text: text.clone(),
             mutant: None,
         });
-        let mutants = parse(&read(&file.with_extension("mutants"))?)?;
+        let mutants = parse(&read(&model.path(root, "mutants"))?)?;
         if mutants.len() < 2 {
-            return failed(format!("{name}: a model has at least two mutants"));
+            return failed(format!("{}: a model has at least two mutants", model.name));
         }
         jobs.extend(mutants.into_iter().map(|mutant| Job {
-            name: format!("{name} without: {}", mutant.name),
-            model: model.clone(),
+            name: format!("{} without: {}", model.name, mutant.name),
+            model,
+            text: text.clone(),
             mutant: Some(mutant),
         }));
     }
     Ok(jobs.into_iter().map(super::Job::Protocol).collect())
 }
 
+impl Model {
+    fn path(&self, root: &Path, extension: &str) -> PathBuf {
+        root.join("proofs/protocol")
+            .join(self.file)
+            .with_extension(extension)
+    }
+}
+
 impl Job {
     pub(super) fn run(&self, tools: &Tools) -> Result<String> {
-        let folder = tools.folder(&self.name)?;
-        let model = match &self.mutant {
-            Some(mutant) => mutant.apply(&self.model)?,
-            None => self.model.clone(),
+        match &self.mutant {
+            None => self.prove(tools),
+            Some(mutant) => self.refute(tools, mutant),
+        }
+    }
+
+    fn prove(&self, tools: &Tools) -> Result<String> {
+        let mut whole: Option<Says> = None;
+        for case in self.model.cases {
+            let says = self.search(tools, &self.text, case)?;
+            if says.errors > 0 {
+                return failed(format!("{}: {}", case.join(" "), says.claim));
+            }
+            whole = Some(match whole {
+                None => says,
+                Some(before) => before.with(says),
+            });
+        }
+        let Some(whole) = whole else {
+            return failed("no cases");
         };
-        write(&folder.join("model.pml"), &model)?;
-        must(&tools.trixie, "spin", &["-a", "model.pml"], &folder)?;
-        let compile = ["-O2", "-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"];
+        if !whole.unreached.is_empty() {
+            return failed(format!("never reached: {:?}", whole.unreached));
+        }
+        self.compare_table(tools, &whole.rows)?;
+        let (cases, rows) = (self.model.cases.len(), whole.rows.len());
+        Ok(format!(
+            "{} states in {cases} cases, {rows} rows",
+            whole.states
+        ))
+    }
+
+    fn refute(&self, tools: &Tools, mutant: &Edit) -> Result<String> {
+        let text = mutant.apply(&self.text)?;
+        for case in self.model.cases {
+            let says = self.search(tools, &text, case)?;
+            if says.errors > 0 {
+                return Ok(format!("refuted: {}", says.claim));
+            }
+        }
+        failed("no claim fails without it")
+    }
+
+    /// The rows that were found are those of the file in the repository. A model without rows has no file.
+    fn compare_table(&self, tools: &Tools, rows: &BTreeSet<String>) -> Result {
+        let table: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        let path = self.model.path(&tools.root, "table");
+        if read(&path).unwrap_or_default() == table {
+            return Ok(());
+        }
+        let found = tools.folder(&self.name)?.join("table");
+        write(&found, &table)?;
+        failed(format!(
+            "{} differs from {}",
+            path.display(),
+            found.display()
+        ))
+    }
+
+    /// Goes through all states of a case.
+    fn search(&self, tools: &Tools, text: &str, case: &[&str]) -> Result<Says> {
+        let folder = tools.folder(&self.name)?;
+        write(&folder.join("model.pml"), text)?;
+        let mut translate = vec!["-a"];
+        translate.extend(case);
+        translate.push("model.pml");
+        must(&tools.trixie, "spin", &translate, &folder)?;
+        let compile = [
+            "-O2",
+            "-w",
+            "-DSAFETY",
+            "-DNOREDUCE",
+            "-DCOLLAPSE",
+            "-DPRINTF",
+            "-o",
+            "pan",
+            "pan.c",
+        ];
         must(&tools.trixie, "gcc", &compile, &folder)?;
         let pan = folder.join("pan");
         // Without a limit of depth that is reached: that would leave states out.
@@ -58,14 +195,7 @@ impl Job {
             &["-m1000000"],
             &folder,
         )?;
-        let says = Says::of(&text)?;
-        match &self.mutant {
-            None if says.errors > 0 => failed(says.claim),
-            None if says.unreached > 0 => failed(format!("never reached:\n{text}")),
-            None => Ok(format!("{} states", says.states)),
-            Some(_) if says.errors > 0 => Ok(format!("refuted: {}", says.claim)),
-            Some(_) => failed("no claim fails without it"),
-        }
+        Says::of(&text)
     }
 }
 
@@ -76,13 +206,14 @@ struct Says {
     errors: u64,
     claim: String,
     /// Statements that no state reached.
-    unreached: usize,
+    unreached: BTreeSet<String>,
+    rows: BTreeSet<String>,
 }
 
 impl Says {
     fn of(text: &str) -> Result<Self> {
         if text.contains("max search depth too small") || text.contains("out of memory") {
-            return failed(format!("the search is not complete:\n{text}"));
+            return failed("the search is not complete");
         }
         let number = |end: &str| -> Option<u64> {
             let line = text.lines().find(|line| line.contains(end))?;
@@ -92,19 +223,53 @@ impl Says {
         let errors = text.lines().find_map(|line| line.split("errors: ").nth(1));
         let errors = errors.and_then(|text| text.trim().parse().ok());
         let (Some(states), Some(errors)) = (number(" states, stored"), errors) else {
-            return failed(format!("no answer:\n{text}"));
+            let last: Vec<&str> = text.lines().rev().take(20).collect();
+            return failed(format!("no answer:\n{}", last.join("\n")));
         };
-        let claim = text.lines().find(|line| line.starts_with("pan:1:"));
+        let lines = || text.lines().map(str::trim);
+        let claim = lines().find(|line| line.starts_with("pan:1:"));
+        // A model has no end: its reads stop at their bound.
+        let is_unreached =
+            |line: &&str| line.starts_with("model.pml:") && !line.contains("\"-end-\"");
         Ok(Self {
             states,
             errors,
             claim: claim.unwrap_or_default().into(),
-            unreached: text
-                .lines()
-                .filter(|line| line.trim_start().starts_with("model.pml:"))
-                .count(),
+            unreached: lines().filter(is_unreached).map(String::from).collect(),
+            rows: lines().filter_map(row).collect(),
         })
     }
+
+    /// The answers of two cases: a statement must be reached in one of them.
+    fn with(self, other: Self) -> Self {
+        Self {
+            states: self.states + other.states,
+            errors: self.errors + other.errors,
+            claim: self.claim,
+            unreached: &self.unreached & &other.unreached,
+            rows: &self.rows | &other.rows,
+        }
+    }
+}
+
+/// A row of the table from a line like "row fork 0 1 1 0": does a read of a node follow, has the read a depth, has it bytes, and
+/// what became of it.
+fn row(line: &str) -> Option<String> {
+    let mut words = line.strip_prefix("row ")?.split(' ');
+    let event = words.next()?;
+    let mut pick = |names: [&'static str; 2]| match words.next()? {
+        "0" => Some(names[0]),
+        "1" => Some(names[1]),
+        _ => None,
+    };
+    let reader = pick(["tap", "node"])?;
+    let depth = pick(["free", "taken"])?;
+    let bytes = pick(["none", "some"])?;
+    let read = pick(match event {
+        "signal" => ["kept", "again"],
+        _ => ["again", "late"],
+    })?;
+    Some(format!("{event:6} {reader:4}  {depth:5}  {bytes}  {read}"))
 }
 
 #[cfg(test)]
@@ -116,9 +281,10 @@ mod tests {
         let good = "State-vector 88 byte, depth reached 99, errors: 0\n     4497 states, stored\n\
                     unreached in proctype all\n\t(0 of 236 states)\n";
         let says = Says::of(good).unwrap();
-        assert_eq!((says.states, says.errors, says.unreached), (4497, 0, 0));
+        assert_eq!((says.states, says.errors), (4497, 0));
+        assert!(says.unreached.is_empty());
         let missed = good.replace("\t(0 of", "\tmodel.pml:9, state 4, \"x\"\n\t(1 of");
-        assert_eq!(Says::of(&missed).unwrap().unreached, 1);
+        assert_eq!(Says::of(&missed).unwrap().unreached.len(), 1);
         let bad = format!(
             "pan:1: assertion violated (a==1) (at depth 9)\n{}",
             good.replace("s: 0", "s: 1")
@@ -127,5 +293,15 @@ mod tests {
         assert_eq!((says.errors, says.claim.contains("a==1")), (1, true));
         assert!(Says::of("").is_err());
         assert!(Says::of(&format!("error: max search depth too small\n{good}")).is_err());
+    }
+
+    #[test]
+    fn a_statement_is_reached_if_one_case_reaches_it() {
+        let says = |text: &str| Says::of(&format!("errors: 0\n5 states, stored\n{text}")).unwrap();
+        let one = says("\tmodel.pml:9, state 4, \"x\"\n\tmodel.pml:10, state 5, \"y\"\n");
+        let whole = one.with(says("\tmodel.pml:9, state 4, \"x\"\n row fork 0 1 1 0\n"));
+        assert_eq!((whole.states, whole.unreached.len()), (10, 1));
+        let row = "fork   tap   taken  some  again".to_owned();
+        assert_eq!(whole.rows, BTreeSet::from([row]));
     }
 }

@@ -72,15 +72,6 @@ pub(crate) enum Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The sum of the watched words that was handled before the tap was made current.
-    #[inline(always)]
-    fn handled(&self) -> u64 {
-        match self {
-            Self::Thread(thread) => thread.handled(),
-            Self::Owned(tap) => tap.handled(),
-        }
-    }
-
     /// Whether the last read made the tap current. It may be out of date since.
     #[inline(always)]
     fn was_current(&self) -> bool {
@@ -278,7 +269,8 @@ impl EngineInner {
     /// watched word tells of a copy of the machine.
     ///
     /// The words are compared after the bytes were taken, with the sum that was handled before the tap was made current: so a
-    /// copy during the read is noticed too, even if another thread has handled it by then.
+    /// copy during the read is noticed too, even if another thread has handled it by then. That sum is loaded before the read
+    /// ends: a signal handler behind the end may read itself, handle the copy and make the tap current anew.
     #[inline(always)]
     pub(crate) fn read_ready<S: Sink>(
         &self,
@@ -286,20 +278,22 @@ impl EngineInner {
         sink: &mut S,
     ) -> Option<S::Taken> {
         let threads = &self.taps.threads;
-        let taken = match reader {
+        let (taken, handled) = match reader {
             Reader::Thread(thread) => {
                 let mut read = threads.try_current(*thread)?;
                 let taken = sink.take_from(&mut read.state().0)?;
-                read.end().map(|()| taken)
+                let handled = thread.handled();
+                read.end().map(|()| (taken, handled))
             }
             Reader::Owned(tap) => {
+                let handled = tap.handled();
                 let mut read = tap.try_current(threads)?;
                 let taken = sink.take_from(&mut read.state().0)?;
-                read.end().map(|()| taken)
+                read.end().map(|()| (taken, handled))
             }
         }?;
         let sum = self.clones.words.watched_sum();
-        let is_handled = sum.is_none_or(|sum| sum == reader.handled());
+        let is_handled = sum.is_none_or(|sum| sum == handled);
         is_handled.then_some(taken)
     }
 

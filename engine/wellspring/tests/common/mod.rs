@@ -9,6 +9,7 @@
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(target_env = "musl")))]
 pub(crate) mod abandon;
 pub(crate) mod door;
+pub(crate) mod rows;
 pub(crate) mod windows;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -9,6 +9,7 @@ mod common;
 use common::abandon::abandon;
 use common::door::{Door, engine};
 use common::repeats::assert_no_value_twice;
+use common::rows::{Rows, Step};
 use common::stepping::{Next, step};
 use common::timer::{Timer, handle, handle_nested};
 use core::cell::Cell;
@@ -17,6 +18,7 @@ use core::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use wellspring::{Engine, Mode};
+use wellspring_os::thread_state::CurrentThread;
 
 const VALUE_BYTES: usize = 16;
 type Value = [u8; VALUE_BYTES];
@@ -175,20 +177,35 @@ fn a_handler_at_every_instruction_repeats_nothing_of_what_it_interrupts() {
     for (what, engine, door) in doors(seeded) {
         let nested = Nested::new(engine, door, 1 << 20);
         nested.draw();
+        let mut rows = Rows::of(match nested.engine.mode() {
+            Mode::PerThread => "signal tap",
+            _ => "signal node",
+        });
         let (mut reads, mut handlers) = (0, 0);
         // Short reads. Each handler takes bytes from the buffers below, down to a refill. Optimised code reads from a
         // buffer in 60 instructions.
         while reads < 4 || (handlers <= 500 && reads < 40) {
             reads += 1;
+            let mut value = Value::default();
+            let (place, depth) = (&raw const value, CurrentThread::find().depth());
+            let mut before = None;
             let mut draw = |number: usize| {
+                let now = Step::now(depth, place);
+                let is_new = before.replace(now) != Some(now);
                 // Everywhere in a short read and in the beginning of a long one; then here and there.
-                if number < 600 || number.is_multiple_of(97) {
+                if number < 600 || number.is_multiple_of(97) || is_new {
                     handlers += 1;
                     nested.draw();
+                    rows.see(now, "kept");
                 }
                 Next::Step
             };
-            step(&mut draw, || nested.draw());
+            step(&mut draw, || (nested.door)(&nested.engine, &mut value));
+            nested.keep(value);
+        }
+        // The statistical tier has its own way of reading.
+        if what != "statistical" {
+            rows.check(&what);
         }
         let values = nested.check(&what);
         println!("{what}: {values} values, {handlers} of them by handlers");
