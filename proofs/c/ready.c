@@ -7,7 +7,7 @@
 #include "linux.h"
 #include "internal.h"
 
-/* Nobody looks at a seed's bytes. */
+/* The bytes of a seed do not matter here. */
 #undef memzero_explicit
 #define memzero_explicit(memory, size) ((void)(memory))
 #define memcpy(to, from, len) ((void)(to), (void)(from))

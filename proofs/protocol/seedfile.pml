@@ -8,13 +8,13 @@
 #define CONTENTS 6
 #define KILLS 2
 #define LOSSES 2
-#define NOBODY PROGRAMS
+#define NO_PROGRAM PROGRAMS
 
 mtype = { LOCK, READ, WRITE, SYNC, RENAME, SYNC_FOLDER, CREDIT };
 
 mtype at[PROGRAMS] = LOCK;
 byte found[PROGRAMS], next[PROGRAMS];
-byte holder = NOBODY;		/* of the lock on the next file, which goes with its name */
+byte holder = NO_PROGRAM;		/* of the lock on the next file, which goes with its name */
 byte visible = 1, durable = 1;	/* the content of the name */
 byte next_content = 2;
 bool is_whole[CONTENTS];	/* its bytes are on the disk */
@@ -24,14 +24,14 @@ bool is_credited[CONTENTS];
 
 inline step(i) {
 	if
-	:: at[i] == LOCK && holder == NOBODY -> holder = i; at[i] = READ
+	:: at[i] == LOCK && holder == NO_PROGRAM -> holder = i; at[i] = READ
 	:: at[i] == READ -> found[i] = visible; at[i] = WRITE
 	:: at[i] == WRITE && next_content < CONTENTS ->
 		next[i] = next_content; next_content++;
 		boot_of[next[i]] = boot;
 		at[i] = SYNC
 	:: at[i] == SYNC -> is_whole[next[i]] = true; at[i] = RENAME
-	:: at[i] == RENAME -> visible = next[i]; holder = NOBODY; at[i] = SYNC_FOLDER
+	:: at[i] == RENAME -> visible = next[i]; holder = NO_PROGRAM; at[i] = SYNC_FOLDER
 	:: at[i] == SYNC_FOLDER -> durable = visible; at[i] = CREDIT
 	:: at[i] == CREDIT ->
 		if
@@ -46,7 +46,7 @@ inline step(i) {
 
 inline end_program(i) {
 	if
-	:: holder == i -> holder = NOBODY
+	:: holder == i -> holder = NO_PROGRAM
 	:: else
 	fi;
 	at[i] = LOCK; found[i] = 0; next[i] = 0

@@ -41,7 +41,7 @@ impl Rows {
         }
     }
 
-    /// What became of a read when it was interrupted at this step: the last word of the row.
+    /// Notes what became of a read when it was interrupted at this step: the last word of the row.
     pub(crate) fn see(&mut self, step: Step, read: &str) {
         let depth = if step.has_depth { "taken" } else { "free" };
         let bytes = if step.has_bytes { "some" } else { "none" };
