@@ -28,6 +28,9 @@
 #ifndef READS
 #define READS 2		/* of each thread in each memory */
 #endif
+#ifndef READS_AGAIN
+#define READS_AGAIN 1	/* a copy has all of them once more, and not only what its original had left */
+#endif
 #ifndef FORKS
 #define FORKS 0
 #endif
@@ -375,7 +378,9 @@ inline note(a_frame, an_event) {
 inline copy_memory() {
 	c_code { now.m[now.current + 1] = now.m[now.current]; };
 	current++;
+#if READS_AGAIN
 	for (x : 0 .. THREADS - 1) { M.t[x].reads = 0 }
+#endif
 }
 
 /* Its original goes on. A value that only this memory could know is returned by no other. */

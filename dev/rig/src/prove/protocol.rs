@@ -20,31 +20,42 @@ const MODELS: [Model; 3] = [
     Model {
         name: "P3 taps",
         file: "taps",
+        // The smallest first: they refute most mutants.
         cases: &[
-            // Forks, and copies, of a read and of a handler that reads: with a tap of its own, and without.
-            &["-DFORKS=1"],
-            &["-DFORKS=1", "-DDEPTHS=1"],
-            &["-DCOPIES=1"],
-            &["-DCOPIES=1", "-DDEPTHS=1"],
-            // Two of them.
+            // Two forks, two copies, one of each.
             &["-DFORKS=2", "-DMEMORIES=3", "-DFRAMES=1"],
             &["-DCOPIES=2", "-DMEMORIES=3", "-DFRAMES=1"],
             &["-DFORKS=1", "-DCOPIES=1", "-DMEMORIES=3", "-DFRAMES=1"],
-            // Handlers that interrupt handlers, at all depths; handlers that leave by siglongjmp.
-            &["-DDEPTHS=4", "-DFRAMES=5", "-DREADS=5"],
-            &["-DJUMPS=2", "-DFRAMES=3", "-DREADS=4"],
+            // Handlers that interrupt handlers, without a tap of their own; handlers that leave by siglongjmp.
+            &["-DDEPTHS=1", "-DFRAMES=3", "-DREADS=3"],
             &["-DJUMPS=1", "-DFORKS=1", "-DREADS=1"],
-            // Two threads: their ends, a reseed, a notice.
+            &["-DJUMPS=2", "-DFRAMES=3", "-DREADS=4"],
+            // Two threads: their ends, a reseed.
             &["-DTHREADS=2", "-DFRAMES=1", "-DENDS=2"],
+            &["-DTHREADS=2", "-DFRAMES=1", "-DRESEEDS=1"],
+            // Forks, and copies, of a read and of a handler that reads: without a tap of its own, and with one.
+            &["-DFORKS=1", "-DDEPTHS=1"],
+            &["-DFORKS=1"],
+            &["-DCOPIES=1", "-DDEPTHS=1"],
+            &["-DCOPIES=1"],
+            // All depths.
+            &["-DDEPTHS=4", "-DFRAMES=5", "-DREADS=5"],
+            // A fork, and a copy, beside another thread.
             &[
                 "-DTHREADS=2",
                 "-DFRAMES=1",
-                "-DENDS=1",
+                "-DDEPTHS=1",
                 "-DFORKS=1",
                 "-DREADS=1",
             ],
-            &["-DTHREADS=2", "-DFRAMES=1", "-DRESEEDS=1"],
-            &["-DTHREADS=2", "-DFRAMES=1", "-DCOPIES=1", "-DREADS=1"],
+            &[
+                "-DTHREADS=2",
+                "-DFRAMES=1",
+                "-DDEPTHS=1",
+                "-DCOPIES=1",
+                "-DREADS=1",
+                "-DREADS_AGAIN=0",
+            ],
         ],
     },
     Model {
