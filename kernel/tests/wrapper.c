@@ -238,7 +238,7 @@ static bool can_run(const struct skcipher_alg *cipher)
 	return !strstr(name, "avx10") || (boot_cpu_has(X86_FEATURE_AVX512BW) && boot_cpu_has(X86_FEATURE_AVX512VL));
 }
 
-/* wellspring_crypto's cipher is in nobody's way, and so it is not internal. A copy of it is. */
+/* Only an internal cipher can be wrapped. wellspring_crypto's is not internal, but a copy of it is. */
 static int measure_ours(void)
 {
 	static struct skcipher_alg copy;
