@@ -169,7 +169,7 @@ static int measure(struct caller callers[WAYS], const char *name, bool is_ours)
 			NS(wrapped), NS(wrapped_x86), NS(worker), PER_CENT(wrapped, direct), PER_CENT(wrapped_x86, direct));
 		if (!is_ours)
 			best[size] = min_not_zero(best[size], direct);
-		else
+		else if (best[size])	/* Without AVX there is none. */
 			pr_info("%-22s %5u bytes take %u.%02u of the time of the kernel's best\n", name, lens[size],
 				direct / best[size], direct % best[size] * 100 / best[size]);
 	}
