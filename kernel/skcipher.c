@@ -165,18 +165,15 @@ static int ctr_crypt(struct skcipher_request *request)
 	return error;
 }
 
-/* In a section. E(K, tweak) is a block of zeros in counter mode, whose counter is the tweak. */
+/* In a section. */
 static void xts_simd(struct xts_message *message, u8 *dst, const u8 *src,
 		     unsigned int blocks)
 {
-	static const u8 zeros[BLOCK_BYTES];
 	const struct aes_key *key = &message->keys->tweak;
-	union state counter;
 
 	if (!message->has_tweak) {
-		counter_from(&counter, message->tweak.bytes);
-		ws_aes_ctr_blocks(ws_aes_round_keys(key), ws_aes_rounds(key),
-				  message->tweak.bytes, zeros, 1, counter.bytes);
+		ws_aes_encrypt_block(ws_aes_round_keys(key), ws_aes_rounds(key),
+				     message->tweak.bytes);
 		kmsan_unpoison_memory(&message->tweak, sizeof(message->tweak));
 	}
 	key = &message->keys->data;

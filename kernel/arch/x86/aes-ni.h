@@ -62,6 +62,7 @@ static inline unsigned long ws_arch_aes_blocks(const u32 *round_keys,
 }
 
 /* In aes-blocks.S, which describes the arguments. For whole blocks. */
+asmlinkage void ws_aes_encrypt_block(const u32 *round_keys, unsigned int rounds, u8 block[16]);
 asmlinkage void ws_aes_ctr_blocks(const u32 *round_keys, unsigned int rounds, u8 *dst,
 				  const u8 *src, unsigned long blocks, u8 counter[16]);
 asmlinkage void ws_aes_xts_encrypt_blocks(const u32 *round_keys, unsigned int rounds,
