@@ -78,18 +78,20 @@ impl Directory {
 
     /// Removes a next file that no process has locked. Returns whether it did.
     fn remove_stale(&self, next_name: &OsStr) -> Result<bool, FileFault> {
-        match open_at(
+        // Held until the name is gone. Else the maker of the file, who may not have locked it yet, locks it and goes on, and
+        // what is removed below is the file that the maker is about to put in place.
+        let _stale = match open_at(
             self.as_fd(),
             next_name.as_bytes(),
             Access::Read.flags(),
             Mode::empty(),
         ) {
-            Ok(file) if !self.is_locked_under(next_name, &file)? => return Ok(false),
-            Err(Errno::NOENT) => return Ok(false),
-            // Left by a process that was killed; or a link or a device that we did not put there.
-            Ok(_) | Err(Errno::LOOP | Errno::NXIO) => {}
+            Ok(file) if self.is_locked_under(next_name, &file)? => Some(file),
+            Ok(_) | Err(Errno::NOENT) => return Ok(false),
+            // A link or a device that we did not put there.
+            Err(Errno::LOOP | Errno::NXIO) => None,
             Err(error) => return Err(error.into()),
-        }
+        };
         unlinkat(self, next_name, AtFlags::empty())?;
         Ok(true)
     }

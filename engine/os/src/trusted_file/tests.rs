@@ -408,3 +408,35 @@ fn a_socket_on_which_another_user_listens_is_refused_unless_its_folder_vouches_f
     fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(check(), Ok(()), "only we can have put it there");
 }
+
+/// A thread that finds the next file before its maker has locked it may remove it, but not once its maker has the lock.
+#[test]
+fn the_next_file_stays_until_its_maker_is_done() {
+    use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    let folder = Folder::new("makers");
+    let is_held = AtomicBool::new(false);
+    let take_turns = || {
+        let directory = folder.open();
+        let mut turns = 0;
+        while turns < 2000 {
+            let mut next = match directory.begin_next(OsStr::new("seed")) {
+                Ok(next) => next,
+                // The others had all turns of a second.
+                Err(FileFault::Busy) => continue,
+                Err(fault) => panic!("{fault}"),
+            };
+            assert!(!is_held.swap(true, SeqCst), "two threads at once");
+            next.write(b"content").unwrap();
+            let name = directory.identity_of(OsStr::new(".seed.next"));
+            let file = rustix::fs::fstat(&next).unwrap();
+            assert_eq!(name, Some((&file).into()));
+            is_held.store(false, SeqCst);
+            turns += 1;
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(take_turns);
+        }
+    });
+}
