@@ -298,7 +298,8 @@ impl Folder {
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let is_page = name.as_encoded_bytes().starts_with(PAGE.as_bytes());
-            if is_page && self.directory.lock(&name).is_ok() {
+            // Held until the name is gone: else the page's maker, who may not have locked it yet, goes on with it.
+            if is_page && let Ok(_lock) = self.directory.lock(&name) {
                 let _ = unlinkat(&self.directory, &name, AtFlags::empty());
             }
         }
