@@ -179,14 +179,22 @@ fn a_line_of_two_hundred_children_takes_no_more_memory_than_one() {
 #[test]
 fn a_fork_in_a_handler_in_the_middle_of_megabytes_leaves_two_different_reads() {
     use common::timer::{Timer, handle};
-    use std::sync::atomic::AtomicI32;
+    use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr};
 
     const BYTES: usize = 3 << 20;
     const FORKS: i64 = 6;
     /// The child of the last handler, 0 in that child, -1 before the handler ran.
     static FORKED: AtomicI32 = AtomicI32::new(-1);
+    /// The last 16 bytes of the read, which are zero until the read wrote them.
+    static END: AtomicPtr<[u8; 16]> = AtomicPtr::new(std::ptr::null_mut());
+    /// Whether the handler found them written: it ran after the read, or in the instructions behind its last fork check, and
+    /// parent and child have the same bytes, as they must.
+    static WRITTEN: AtomicBool = AtomicBool::new(false);
 
     extern "C" fn on_signal(_: libc::c_int) {
+        // SAFETY: the place is in the buffer of the running test, which stays until the last handler has run.
+        let end = unsafe { END.load(Ordering::Relaxed).read_volatile() };
+        WRITTEN.store(end != [0; 16], Ordering::Relaxed);
         let pid = Fork::RawClone.call();
         FORKED.store(pid, Ordering::Relaxed);
     }
@@ -198,6 +206,7 @@ fn a_fork_in_a_handler_in_the_middle_of_megabytes_leaves_two_different_reads() {
         let begin = Instant::now();
         door.fill(&mut read);
         let read_ns = begin.elapsed().as_nanos() as i64;
+        END.store(read[BYTES - 16..].as_mut_ptr().cast(), Ordering::Relaxed);
         for number in 0..FORKS {
             FORKED.store(-1, Ordering::Relaxed);
             read.fill(0);
@@ -205,16 +214,16 @@ fn a_fork_in_a_handler_in_the_middle_of_megabytes_leaves_two_different_reads() {
             let timer = Timer::start(libc::SIGUSR1, when_ns, 0);
             door.fill(&mut read);
             let mut forked = FORKED.load(Ordering::Relaxed);
-            if forked == 0 {
-                process::run_and_exit(|| shared.bytes().copy_from_slice(&read));
-            }
             while forked < 0 {
-                // The read was faster than the last: the fork is after it, and the child's read is the next.
+                // The read was faster than the last.
                 std::hint::spin_loop();
                 forked = FORKED.load(Ordering::Relaxed);
-                if forked == 0 {
-                    process::run_and_exit(|| door.fill(shared.bytes()));
-                }
+            }
+            if forked == 0 && WRITTEN.load(Ordering::Relaxed) {
+                process::run_and_exit(|| door.fill(shared.bytes()));
+            }
+            if forked == 0 {
+                process::run_and_exit(|| shared.bytes().copy_from_slice(&read));
             }
             drop(timer);
             process::Child(forked).join();
