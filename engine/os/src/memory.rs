@@ -7,8 +7,10 @@ use crate::zeroed::{Zeroed, assert_zeroed};
 use core::alloc::Layout;
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 use core::ops::Deref;
 use core::ptr::{self, NonNull};
+use core::slice;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 use std::alloc::alloc;
 
@@ -54,6 +56,15 @@ pub fn try_vec<T>(capacity: usize) -> Result<Vec<T>, MemoryError> {
         .try_reserve_exact(capacity)
         .map_err(|_| MemoryError)?;
     Ok(values)
+}
+
+/// Zeros `memory`, which may have no value yet, and returns it as bytes.
+#[inline]
+pub fn zeroed_bytes(memory: &mut [MaybeUninit<u8>]) -> &mut [u8] {
+    memory.fill(MaybeUninit::new(0));
+    // SAFETY: each byte has a value now; the pointer, the length and the lifetime are those of the argument, which this
+    // borrows exclusively.
+    unsafe { slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), memory.len()) }
 }
 
 /// Whether a child finds secret memory wiped because the kernel wipes it, in every kind of fork; else a handler of fork(3)

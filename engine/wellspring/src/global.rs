@@ -2,8 +2,10 @@
 
 use crate::engine::{Engine, EngineInner, Harvester, Reader, Stats};
 use crate::error::Error;
+use core::mem::MaybeUninit;
 use wellspring_os::fork_handlers;
 use wellspring_os::inheritance::SECRET_BYTES;
+use wellspring_os::memory::zeroed_bytes;
 use wellspring_os::once_box::{OnceBox, OnceRef};
 use wellspring_os::thread_state::CurrentThread;
 
@@ -80,6 +82,22 @@ pub fn fill(destination: &mut [u8]) {
         Some(inner) => inner.fill(thread(), destination),
         None => fill_first(destination),
     }
+}
+
+/// Like [`fill`], for memory without a value yet, as a buffer of `Vec::spare_capacity_mut` has. Returns it as bytes.
+///
+/// The memory is zeroed first: this costs what memset(3) costs.
+///
+/// ```
+/// let mut key = [core::mem::MaybeUninit::uninit(); 32];
+/// let key: &mut [u8] = wellspring::fill_uninit(&mut key);
+/// assert_eq!(key.len(), 32);
+/// ```
+#[inline]
+pub fn fill_uninit(destination: &mut [MaybeUninit<u8>]) -> &mut [u8] {
+    let destination = zeroed_bytes(destination);
+    fill(destination);
+    destination
 }
 
 /// A number, in a register: as [`fill`].

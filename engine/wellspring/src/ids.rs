@@ -1,4 +1,4 @@
-//! Identifiers: UUIDs of versions 4 and 7 (RFC 9562), ULIDs, trace ids, and their text.
+//! Identifiers: UUIDs of versions 4 and 7 (RFC 9562), ULIDs, trace ids, tokens, and their text.
 //!
 //! ```
 //! use wellspring::ids;
@@ -15,6 +15,8 @@
 //! | [`uuid7`] | 56 in each, and 17 at the first of a millisecond | by time; each thread's are ascending |
 //! | [`ulid`] | 62 in each, and 17 at the first of a millisecond | by time; each thread's are ascending |
 //! | [`bytes`](crate::bytes)`::<16>()` or `::<32>()`, a trace id | all | none |
+//! | [`base64url_text`]`::<32, 43>(`[`bytes`](crate::bytes)`())`, a token | all | none |
+//! | [`alphanumeric`](crate::alphanumeric)`::<22>()`, a token of letters and digits | 5.95 a character | none |
 //!
 //! All of them are arrays of bytes in the order of their text, as `uuid::Uuid::from_bytes` and databases take them.
 //! They keep the engine's promises: no thread, signal handler or child process repeats the random bits of another.
@@ -37,7 +39,8 @@
 mod text;
 
 use crate::global;
-pub use text::{Text, hex_text, ulid_text, uuid_text};
+pub(crate) use text::base64url_digit;
+pub use text::{Text, base64url_text, hex_text, ulid_text, uuid_text};
 use wellspring_os::os;
 use wellspring_os::thread_state::CurrentThread;
 

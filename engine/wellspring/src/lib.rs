@@ -26,9 +26,10 @@
 //!
 //! | for | use |
 //! |---|---|
-//! | keys, nonces, tokens | [`fill`], [`try_fill`], [`u32()`](fn@u32), [`u64()`](fn@u64), [`bytes`], [`random()`] |
-//! | fair dice, samples, orders | [`below`], [`range`], [`shuffle`], [`choose`], [`f64()`](fn@f64), [`bool()`](fn@bool) |
-//! | UUIDs, ULIDs, trace ids and their text | [`ids`] |
+//! | keys, nonces | [`fill`], [`try_fill`], [`fill_uninit`], [`u32()`](fn@u32), [`u64()`](fn@u64), [`bytes`], [`random()`] |
+//! | fair dice | [`below`], [`range`], [`f64()`](fn@f64), [`bool()`](fn@bool) |
+//! | fair samples and orders | [`choose`], [`choose_multiple`], [`choose_weighted`], [`shuffle`] |
+//! | UUIDs, ULIDs, trace ids, tokens and their text | [`ids`], [`alphanumeric`] |
 //! | code that takes a rand_core generator | [`rng()`], a handle to the same |
 //! | hot loops | [`LocalRng`], owned and `Send` |
 //! | another mode, function or topology, your own sources | [`Engine::builder`] |
@@ -73,14 +74,18 @@ pub use engine::{
 };
 pub use error::Error;
 pub use global::{
-    bytes, diverge_from_clones, fill, generation, reseed, start_harvester, stats, try_fill,
+    bytes, diverge_from_clones, fill, fill_uninit, generation, reseed, start_harvester, stats,
+    try_fill,
 };
 pub use mode::{Mode, UnknownMode};
 pub use numbers::Integer;
 #[doc(hidden)]
 pub use numbers::u64_from_words;
 pub use random::{Random, random};
-pub use rng::{LocalRng, ThreadRng, below, bool, choose, f64, range, rng, shuffle, u16, u32, u64};
+pub use rng::{
+    LocalRng, ThreadRng, alphanumeric, below, bool, choose, choose_multiple, choose_weighted, f64,
+    range, rng, shuffle, u16, u32, u64,
+};
 pub use wellspring_core::health::SourceHealth;
 pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
 pub use wellspring_core::topology::{Topology, TopologyError};

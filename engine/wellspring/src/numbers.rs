@@ -3,9 +3,12 @@
 
 mod shuffle;
 
+use crate::ids::{Text, base64url_digit};
 use core::ops::{Bound, RangeBounds};
 use rand_core::Rng;
 pub use shuffle::shuffle;
+use std::collections::HashSet;
+use zeroize::Zeroizing;
 
 /// The primitive integers, which `below` and `range` draw. No other type can implement it.
 #[diagnostic::on_unimplemented(
@@ -17,7 +20,7 @@ pub trait Integer: sealed::Integer {}
 mod sealed {
     use rand_core::Rng;
 
-    pub trait Integer: Copy + PartialOrd {
+    pub trait Integer: Copy + PartialOrd + core::fmt::Debug {
         const MIN: Self;
         const MAX: Self;
         const ZERO: Self;
@@ -150,8 +153,15 @@ pub fn range<T: Integer>(rng: &mut impl Rng, range: impl RangeBounds<T>) -> T {
     };
     match (low, high) {
         (Some(low), Some(high)) if low <= high => T::draw(rng, low, high),
-        _ => panic!("range(..) needs a range with at least one integer in it"),
+        _ => no_integer(range.start_bound(), range.end_bound()),
     }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn no_integer<T: Integer>(start: Bound<&T>, end: Bound<&T>) -> ! {
+    panic!("range(..) needs a range with at least one integer in it, not from {start:?} to {end:?}")
 }
 
 #[inline]
@@ -168,6 +178,68 @@ pub fn choose<'a, T>(rng: &mut impl Rng, slice: &'a [T]) -> Option<&'a T> {
         Ok(last) => up_to_u32(rng, last) as usize,
         Err(_) => up_to_u64(rng, last as u64) as usize,
     })
+}
+
+/// Floyd's method (Bentley and Floyd, "Programming pearls: a sample of brilliance", Communications of the ACM, 1987), and then
+/// a shuffle: the memory is that of the chosen elements, however long the slice is.
+pub fn choose_multiple<'a, T>(rng: &mut impl Rng, slice: &'a [T], count: usize) -> Vec<&'a T> {
+    let (length, count) = (slice.len(), count.min(slice.len()));
+    let mut taken = HashSet::with_capacity(count);
+    let mut chosen = Vec::with_capacity(count);
+    for last in length - count..length {
+        let place = up_to_u64(rng, last as u64) as usize;
+        let place = if taken.insert(place) { place } else { last };
+        taken.insert(place);
+        chosen.push(&slice[place]);
+    }
+    shuffle(rng, &mut chosen);
+    chosen
+}
+
+#[track_caller]
+pub fn choose_weighted<'a, T>(
+    rng: &mut impl Rng,
+    slice: &'a [T],
+    weights: &[u64],
+) -> Option<&'a T> {
+    let (elements, numbers) = (slice.len(), weights.len());
+    assert!(
+        elements == numbers,
+        "{elements} elements have {numbers} weights"
+    );
+    let sum = weights
+        .iter()
+        .try_fold(0u64, |sum, &weight| sum.checked_add(weight));
+    let last = sum
+        .expect("the sum of the weights is below 2^64")
+        .checked_sub(1)?;
+    let mut left = up_to_u64(rng, last);
+    let place = weights.iter().position(|&weight| {
+        let is_here = left < weight;
+        left = left.wrapping_sub(weight);
+        is_here
+    });
+    slice.get(place?)
+}
+
+/// Each of the 62 letters and digits is equally likely: bytes of 248 and above, 4 times 62, are drawn again.
+pub fn alphanumeric<const N: usize>(rng: &mut impl Rng) -> Text<N> {
+    let mut text = [0; N];
+    let mut bytes = Zeroizing::new([0; 64]);
+    let mut fresh = 0;
+    for character in &mut text {
+        *character = loop {
+            if fresh == 0 {
+                rng.fill_bytes(&mut *bytes);
+                fresh = bytes.len();
+            }
+            fresh -= 1;
+            if bytes[fresh] < 248 {
+                break base64url_digit(u32::from(bytes[fresh] % 62));
+            }
+        };
+    }
+    Text::new(text)
 }
 
 /// Writes the functions of this module as methods or, without a receiver, as free functions. `$rng` is the generator they
@@ -249,6 +321,34 @@ macro_rules! numbers {
         #[allow(clippy::needless_lifetimes, reason = "needed where there is a receiver")]
         pub fn choose<'a, T>($($receiver)* slice: &'a [T]) -> Option<&'a T> {
             $crate::numbers::choose($rng, slice)
+        }
+
+        #[doc = concat!("`count` different elements of `slice` in a random order, ", $quality, ". Every choice and order is ")]
+        /// equally likely. All of them, if there are fewer.
+        #[must_use]
+        #[allow(clippy::needless_lifetimes, reason = "needed where there is a receiver")]
+        pub fn choose_multiple<'a, T>($($receiver)* slice: &'a [T], count: usize) -> Vec<&'a T> {
+            $crate::numbers::choose_multiple($rng, slice, count)
+        }
+
+        #[doc = concat!("One element of `slice`, ", $quality, ". Element i comes with a probability of `weights[i]` in the ")]
+        /// sum of the weights, exactly. `None` if the sum is 0.
+        ///
+        /// # Panics
+        ///
+        /// If the lengths differ, or the sum is 2^64 or above.
+        #[must_use]
+        #[track_caller]
+        #[allow(clippy::needless_lifetimes, reason = "needed where there is a receiver")]
+        pub fn choose_weighted<'a, T>($($receiver)* slice: &'a [T], weights: &[u64]) -> Option<&'a T> {
+            $crate::numbers::choose_weighted($rng, slice, weights)
+        }
+
+        #[doc = concat!("A text of `N` letters and digits of ASCII, each of the 62 equally likely, ", $quality, ".")]
+        /// 22 characters have 130 bits.
+        #[must_use]
+        pub fn alphanumeric<const N: usize>($($receiver)*) -> $crate::ids::Text<N> {
+            $crate::numbers::alphanumeric($rng)
         }
     };
 }

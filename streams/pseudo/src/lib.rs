@@ -9,19 +9,21 @@
 //! xorshift128plus         the linear generator with 128 bits of state
 //! xoshiro256plusplus      the linear generator with 256 bits of state, which is better
 //! xoshiro256plusplus_x16  sixteen of it in lanes, for long requests
-//! rng_trait               rand_core's trait for all of them
+//! rng_trait               rand_core's traits for all of them
 //! philox                  Philox4x64-10, a function of a counter
 //! name                    an algorithm, a seed and a path, which become words exactly as in NumPy
 //! counter_function        the functions of a counter behind one interface
 //! stream                  a sequence of bytes that has a name and is read from any byte
 //! elements                arrays whose element i depends on the name and on i alone
+//! saved                   a stream for serde
+//! insecure_for_tests      a generator of known keys, for tests
 //! ```
 //!
 //! # No secrecy
 //!
 //! A few outputs of a linear generator are enough to compute all others, past and future. The seed of a
-//! stream is often a small number that can be guessed. That is why no type here implements `CryptoRng`:
-//! a function that makes keys does not accept them.
+//! stream is often a small number that can be guessed. That is why no type here implements `CryptoRng`, and a function that makes
+//! keys does not accept them; but for the generator of [`insecure_for_tests`].
 //!
 //! # Reproducibility
 //!
@@ -30,14 +32,28 @@
 //! `vectors/pseudo-*.txt` and `vectors/seed-sequence.txt` hold known answers for implementations in
 //! other languages.
 
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `std`, on by default | the processor's square root; without it the crate needs `alloc` alone, and gives the same bits |
+//! | `serde` | a [`Stream`] is saved as its name and position, and goes on where it was |
+//! | `rand_core_09`, `rand_core_06` | the traits of rand_core 0.9 and 0.6, for rand 0.9 and 0.8, beside those of 0.10 |
+
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
 
 mod counter_function;
 mod elements;
+pub mod insecure_for_tests;
 mod jump;
 mod name;
 mod philox;
 mod rng_trait;
+#[cfg(feature = "serde")]
+mod saved;
 mod splitmix64;
 mod stream;
 mod xorshift128plus;

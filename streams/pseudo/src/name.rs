@@ -5,6 +5,7 @@
 //! Path                   numbers, as text 3/0/17
 //! PooledSeedSequence     a seed and a path become words, exactly as in NumPy
 //! MixedSeed              a seed and a path, mixed for an algorithm
+//! Name                   where a stream's words come from, for text and for serde
 //! ```
 
 use core::fmt;
@@ -489,6 +490,64 @@ impl MixedSeed {
             Self::Bits128(sequence) => sequence.generate_u64(),
             Self::Bits256(sequence) => sequence.generate_u64(),
         }
+    }
+}
+
+/// Where the words of a stream or of elements come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) enum Root {
+    /// A seed, as decimal text for serde: few formats have numbers of 128 bits.
+    #[cfg_attr(
+        feature = "serde",
+        serde(rename = "seed", with = "crate::saved::decimal")
+    )]
+    Seed(u128),
+    /// Words that the caller has from a seed sequence of its own.
+    #[cfg_attr(feature = "serde", serde(rename = "words"))]
+    Words([u64; 4]),
+}
+
+/// A root, and the path from it.
+#[derive(Clone)]
+pub(crate) struct Name {
+    pub(crate) root: Root,
+    /// `None`: it is longer than [`MAX_DEPTH`], which no text can say.
+    pub(crate) path: Option<Path>,
+}
+
+impl Name {
+    pub(crate) fn new(seed: u128, path: &[u32]) -> Self {
+        let root = Root::Seed(seed);
+        let path = Path::new(path).ok();
+        Self { root, path }
+    }
+
+    pub(crate) fn from_words(words: [u64; 4]) -> Self {
+        let root = Root::Words(words);
+        let path = Some(Path::ROOT);
+        Self { root, path }
+    }
+
+    pub(crate) fn child(&self, key: u32) -> Self {
+        let mut path = self.path.clone();
+        let is_full = path.as_mut().is_some_and(|path| path.push(key).is_err());
+        Self {
+            root: self.root,
+            path: path.filter(|_| !is_full),
+        }
+    }
+
+    /// Writes the fields of `Debug`. Words may be a key that someone keeps secret, so that they are not shown.
+    pub(crate) fn debug(&self, fields: &mut fmt::DebugStruct<'_, '_>) {
+        match self.root {
+            Root::Seed(seed) => fields.field("seed", &seed),
+            Root::Words(_) => fields.field("words", &format_args!("..")),
+        };
+        match &self.path {
+            Some(path) => fields.field("path", &format_args!("{path}")),
+            None => fields.field("path", &format_args!("of more than {MAX_DEPTH} numbers")),
+        };
     }
 }
 

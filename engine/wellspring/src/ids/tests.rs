@@ -89,3 +89,20 @@ fn every_bit_of_an_identifier_is_fixed_or_changes() {
         assert_eq!(ones & zeros & fixed & !TIME, 0, "{fixed:x}");
     }
 }
+
+#[test]
+fn the_text_of_a_token_is_that_of_rfc_4648() {
+    // Section 10.
+    assert_eq!(&*base64url_text::<0, 0>([]), "");
+    assert_eq!(&*base64url_text::<1, 2>(*b"f"), "Zg");
+    assert_eq!(&*base64url_text::<2, 3>(*b"fo"), "Zm8");
+    assert_eq!(&*base64url_text::<3, 4>(*b"foo"), "Zm9v");
+    assert_eq!(&*base64url_text::<6, 8>(*b"foobar"), "Zm9vYmFy");
+    // Table 2: each digit at each of the four places.
+    let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    for (number, digit) in digits.chars().enumerate() {
+        let bytes = (number as u32 * 0x0004_1041).to_be_bytes();
+        let text = base64url_text::<3, 4>([bytes[1], bytes[2], bytes[3]]);
+        assert!(text.chars().all(|each| each == digit), "{number}: {text}");
+    }
+}

@@ -7,6 +7,13 @@ use core::ops::Deref;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text<const N: usize>([u8; N]);
 
+impl<const N: usize> Text<N> {
+    /// `characters` are ASCII.
+    pub(crate) const fn new(characters: [u8; N]) -> Self {
+        Self(characters)
+    }
+}
+
 impl<const N: usize> Deref for Text<N> {
     type Target = str;
 
@@ -83,6 +90,40 @@ pub fn hex_text<const BYTES: usize, const DIGITS: usize>(id: [u8; BYTES]) -> Tex
     let mut digits = [0; DIGITS];
     write_hex(&id, &mut digits);
     Text(digits)
+}
+
+/// The text of a token: the 64 letters, digits, `-` and `_` of base64url (RFC 4648, section 5), without padding. `DIGITS` is
+/// 4 for every 3 bytes, and 2 or 3 for the 1 or 2 that may be left: 43 for 32 bytes.
+///
+/// ```
+/// let token = wellspring::ids::base64url_text::<32, 43>(wellspring::bytes());
+/// assert_eq!(token.len(), 43);
+/// ```
+#[must_use]
+pub fn base64url_text<const BYTES: usize, const DIGITS: usize>(token: [u8; BYTES]) -> Text<DIGITS> {
+    const { assert!(DIGITS == (8 * BYTES).div_ceil(6)) };
+    let mut digits = [0; DIGITS];
+    for (three, four) in token.chunks(3).zip(digits.chunks_mut(4)) {
+        let mut bytes = [0; 4];
+        bytes[1..][..three.len()].copy_from_slice(three);
+        let bits = u32::from_be_bytes(bytes);
+        for (place, digit) in four.iter_mut().enumerate() {
+            *digit = base64url_digit(bits >> (18 - 6 * place) & 63);
+        }
+    }
+    Text(digits)
+}
+
+/// The digit of six bits; the first 62 are letters and digits. By additions: a table would be seen in the cache.
+#[inline(always)]
+pub(crate) fn base64url_digit(six: u32) -> u8 {
+    let from = |first: u32| (six + 64 - first) >> 6;
+    let small = from(26) * u32::from(b'a' - b'Z' - 1);
+    // After z comes 0, after 9 comes -, after - comes _.
+    let digits = from(52) * (u32::from(b'z') + 1 - u32::from(b'0'));
+    let minus = from(62) * (u32::from(b'9') + 1 - u32::from(b'-'));
+    let underscore = from(63) * (u32::from(b'_') - u32::from(b'-') - 1);
+    (six + u32::from(b'A') + small + underscore - digits - minus) as u8
 }
 
 /// Writes the two hexadecimal digits of each byte.

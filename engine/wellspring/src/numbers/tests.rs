@@ -170,10 +170,99 @@ fn below_a_negative_number_says_what_it_needs() {
 }
 
 #[test]
-#[should_panic(expected = "range(..) needs a range with at least one integer in it")]
+#[should_panic(
+    expected = "range(..) needs a range with at least one integer in it, not from Included(2) to Excluded(1)"
+)]
 #[expect(clippy::reversed_empty_ranges, reason = "what is tested")]
 fn an_empty_range_says_what_it_needs() {
     let _ = crate::range(2..1);
+}
+
+#[test]
+fn every_choice_of_several_in_every_order_is_equally_likely() {
+    let rng = engine();
+    let mut counts = std::collections::HashMap::new();
+    for _ in 0..12_000 {
+        let chosen: [u8; 3] = <[&u8; 3]>::try_from(rng.choose_multiple(&[1, 2, 3, 4, 5], 3))
+            .unwrap()
+            .map(|&number| number);
+        *counts.entry(chosen).or_insert(0) += 1;
+    }
+    assert_eq!(counts.len(), 60);
+    let counts: Vec<_> = counts.into_values().collect();
+    assert!(chi_square(&counts) < chi_square_limit(60), "{counts:?}");
+
+    for length in 0..50 {
+        let slice: Vec<_> = (0..length).collect();
+        for count in [0, 1, length / 2, length, length + 7] {
+            let chosen = rng.choose_multiple(&slice, count);
+            let different: HashSet<_> = chosen.iter().copied().collect();
+            assert_eq!(chosen.len(), count.min(length));
+            assert_eq!(different.len(), chosen.len());
+        }
+    }
+}
+
+#[test]
+fn a_weighted_choice_follows_its_weights() {
+    // A third of the words each give 0, 1 and 2. Word 0 is the one too many.
+    for (word, chosen) in [(1, 'b'), (u64::MAX / 3 + 1, 'd'), (u64::MAX, 'd')] {
+        let letters = ['a', 'b', 'c', 'd'];
+        let drawn = choose_weighted(&mut script(&[word]), &letters, &[0, 1, 0, 2]);
+        assert_eq!(drawn, Some(&chosen), "{word:x}");
+    }
+    let rng = engine();
+    assert_eq!(rng.choose_weighted(&["a", "b"], &[0, 0]), None);
+    assert_eq!(rng.choose_weighted::<&str>(&[], &[]), None);
+    assert_eq!(rng.choose_weighted(&["a", "b"], &[0, u64::MAX]), Some(&"b"));
+    for (weights, message) in [
+        (
+            [1, u64::MAX].as_slice(),
+            "the sum of the weights is below 2^64",
+        ),
+        (&[1], "2 elements have 1 weights"),
+    ] {
+        let drawn = catch_unwind(AssertUnwindSafe(|| {
+            rng.choose_weighted(&["a", "b"], weights).copied()
+        }));
+        let panic = drawn.unwrap_err();
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        assert!(text.is_some_and(|text| text.contains(message)), "{text:?}");
+    }
+}
+
+#[test]
+fn every_letter_and_digit_of_a_text_is_equally_likely() {
+    let rng = engine();
+    let mut counts = std::collections::HashMap::new();
+    for _ in 0..100 {
+        for character in rng.alphanumeric::<310>().chars() {
+            assert!(character.is_ascii_alphanumeric());
+            *counts.entry(character).or_insert(0) += 1;
+        }
+    }
+    assert_eq!(counts.len(), 62);
+    let counts: Vec<_> = counts.into_values().collect();
+    assert!(chi_square(&counts) < chi_square_limit(62), "{counts:?}");
+    assert_eq!(rng.alphanumeric::<0>().len(), 0);
+}
+
+#[test]
+fn memory_without_a_value_is_filled_and_returned() {
+    let mut bytes = Vec::with_capacity(1000);
+    let room = bytes.spare_capacity_mut();
+    let (address, length) = (room.as_ptr().addr(), room.len());
+    let filled = crate::fill_uninit(room);
+    assert_eq!((filled.as_ptr().addr(), filled.len()), (address, length));
+    assert!(
+        filled
+            .as_chunks::<16>()
+            .0
+            .iter()
+            .all(|chunk| *chunk != [0; 16])
+    );
+    bytes.push(0u8);
 }
 
 #[test]

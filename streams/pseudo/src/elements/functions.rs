@@ -13,10 +13,30 @@ const SQRT_2_OVER_2: u64 = core::f64::consts::FRAC_1_SQRT_2.to_bits();
 const HALF_LN_2_PI: f64 = 0.918_938_533_204_672_8;
 
 /// The square root, rounded to nearest.
+#[cfg(feature = "std")]
 #[inline(always)]
 pub(super) fn sqrt(x: f64) -> f64 {
     x.sqrt()
 }
+
+/// The same of a normal number or of zero, where the standard library is missing: from the root of an integer.
+#[cfg(any(not(feature = "std"), test))]
+pub(super) fn sqrt_of_integer(x: f64) -> f64 {
+    if x == 0.0 {
+        return x;
+    }
+    // x = m 2^e with m of 53 bits. The root of m 2^s, of 2^108 or above, has 55 bits, 2 more than are kept, if e - s is even.
+    let exponent = (x.to_bits() >> 52) as i64 - 1075;
+    let shift = 56 + (exponent & 1);
+    let square = u128::from(x.to_bits() & MANTISSA | 1 << 52) << shift;
+    let root = square.isqrt();
+    // The lowest bit tells the rounding that digits follow.
+    let root = root as u64 | u64::from(root * root != square);
+    root as f64 * power_of_two((exponent - shift) / 2)
+}
+
+#[cfg(not(feature = "std"))]
+pub(super) use sqrt_of_integer as sqrt;
 
 /// The natural logarithm of a normal number `x` > 0, to within 2.1 units in the last place.
 #[inline(always)]
@@ -132,8 +152,25 @@ mod tests {
         (ours - theirs).abs() <= units * f64::EPSILON * theirs.abs()
     }
 
+    #[test]
+    fn the_root_of_an_integer_is_that_of_the_processor_at_the_edges() {
+        let powers = (1..2047u64).map(|exponent| exponent << 52);
+        for bits in powers.flat_map(|power| {
+            [0, 1, 2, MANTISSA / 2, MANTISSA - 1, MANTISSA].map(|low| power | low)
+        }) {
+            let x = f64::from_bits(bits);
+            assert_eq!(sqrt_of_integer(x).to_bits(), x.sqrt().to_bits(), "{x:e}");
+        }
+        assert_eq!(sqrt_of_integer(0.0).to_bits(), 0);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(5000))]
+
+        #[test]
+        fn the_root_of_an_integer_is_that_of_the_processor(x in proptest::num::f64::NORMAL) {
+            prop_assert_eq!(sqrt_of_integer(x.abs()).to_bits(), x.abs().sqrt().to_bits());
+        }
 
         #[test]
         fn logarithms_are_those_of_the_standard_library(

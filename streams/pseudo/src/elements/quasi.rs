@@ -5,6 +5,8 @@ mod direction_numbers;
 use super::arrays::{ElementError, Elements, Kind, Words, check_range};
 use super::distributions::table::{HALTON, SOBOL};
 use super::uniform::from_u64;
+use alloc::vec;
+use alloc::vec::Vec;
 use direction_numbers::{INITIAL, POLYNOMIALS};
 
 /// The most dimensions of a sequence.

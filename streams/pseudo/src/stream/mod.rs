@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::Algorithm;
 use crate::counter_function::{CounterFunction, FIRST_ELEMENT_ROW};
-use crate::name::MixedSeed;
+use crate::name::{MixedSeed, Name};
 use crate::rng_trait::infallible_rng;
 use bytes::Bytes;
 use words::Words;
@@ -79,7 +79,7 @@ use words::Words;
 ///
 /// # No secrecy
 ///
-/// `Debug` shows the algorithm and the place, no key. A stream is not a source of keys:
+/// `Debug` shows the name and the place, no key. A stream is not a source of keys:
 ///
 /// ```
 /// # use wellspring_pseudo::{Algorithm, Stream};
@@ -94,7 +94,9 @@ use words::Words;
 /// ```
 #[derive(Clone)]
 pub struct Stream {
-    name: MixedSeed,
+    name: Name,
+    /// The name, mixed: children go on from here.
+    seed: MixedSeed,
     /// The words of the state or key.
     words: [u64; 4],
     jumps: u64,
@@ -115,15 +117,27 @@ enum Reader {
     Bytes(Bytes),
 }
 
+impl Reader {
+    fn open(algorithm: Algorithm, words: [u64; 4], jumps: u64, position: u128) -> Self {
+        match Words::new(algorithm, words, jumps, position) {
+            Some(words) => Self::Words(words),
+            None => {
+                let blocks = CounterFunction::new(algorithm, words)
+                    .expect("an algorithm without an engine is a function of a counter");
+                Self::Bytes(Bytes::new(blocks, jumps))
+            }
+        }
+    }
+}
+
 impl Stream {
     /// The stream of this name, at its first byte.
     ///
     /// The path may have any length; a [`Path`](crate::Path) is taken as well.
     #[must_use]
     pub fn new(algorithm: Algorithm, seed: u128, path: &[u32]) -> Self {
-        let name = MixedSeed::new(algorithm, seed, path);
-        let words = name.words();
-        Self::open(algorithm, name, words, 0, 0)
+        let mixed = MixedSeed::new(algorithm, seed, path);
+        Self::open(algorithm, Name::new(seed, path), mixed)
     }
 
     /// The stream whose state or key is these words, for callers that have a seed sequence of their
@@ -132,22 +146,16 @@ impl Stream {
     /// Its [children](Self::child) are named by the entropy of these four words.
     #[must_use]
     pub fn from_words(algorithm: Algorithm, words: [u64; 4]) -> Self {
-        Self::open(
-            algorithm,
-            MixedSeed::from_words(algorithm, words),
-            words,
-            0,
-            0,
-        )
+        let mixed = MixedSeed::from_words(algorithm, words);
+        Self::open_words(algorithm, Name::from_words(words), mixed, words)
     }
 
     /// The stream whose path is longer by `key`, at its first byte and without jumps, however far this
     /// stream was read. NumPy's `spawn` returns it at index `key`.
     #[must_use]
     pub fn child(&self, key: u32) -> Self {
-        let name = self.name.child(key);
-        let words = name.words();
-        Self::open(self.algorithm(), name, words, 0, 0)
+        let (name, mixed) = (self.name.child(key), self.seed.child(key));
+        Self::open(self.algorithm(), name, mixed)
     }
 
     /// The [children](Self::child) of these keys.
@@ -178,6 +186,12 @@ impl Stream {
     #[must_use]
     pub const fn jumps(&self) -> u64 {
         self.jumps
+    }
+
+    /// Where the stream of this name comes from.
+    #[cfg(feature = "serde")]
+    pub(crate) const fn name(&self) -> &Name {
+        &self.name
     }
 
     /// The same stream from byte `position` on.
@@ -220,13 +234,16 @@ impl Stream {
         if total >= FIRST_ELEMENT_ROW {
             return Err(TooManyJumps);
         }
-        Ok(Self::open(
-            self.algorithm(),
-            self.name.clone(),
-            self.words,
-            total,
-            self.position(),
-        ))
+        let (algorithm, position) = (self.algorithm(), self.position());
+        Ok(Self {
+            name: self.name.clone(),
+            seed: self.seed.clone(),
+            words: self.words,
+            jumps: total,
+            end: self.end,
+            left: self.left,
+            reader: Reader::open(algorithm, self.words, total, position),
+        })
     }
 
     /// The next eight bytes of the stream, the first one lowest.
@@ -261,29 +278,21 @@ impl Stream {
         }
     }
 
-    fn open(
-        algorithm: Algorithm,
-        name: MixedSeed,
-        words: [u64; 4],
-        jumps: u64,
-        position: u128,
-    ) -> Self {
-        let reader = match Words::new(algorithm, words, jumps, position) {
-            Some(words) => Reader::Words(words),
-            None => {
-                let blocks = CounterFunction::new(algorithm, words)
-                    .expect("an algorithm without an engine is a function of a counter");
-                Reader::Bytes(Bytes::new(blocks, jumps))
-            }
-        };
-        let (end, left) = end_and_left(position);
+    fn open(algorithm: Algorithm, name: Name, seed: MixedSeed) -> Self {
+        let words = seed.words();
+        Self::open_words(algorithm, name, seed, words)
+    }
+
+    fn open_words(algorithm: Algorithm, name: Name, seed: MixedSeed, words: [u64; 4]) -> Self {
+        let (end, left) = end_and_left(0);
         Self {
             name,
+            seed,
             words,
-            jumps,
+            jumps: 0,
             end,
             left,
-            reader,
+            reader: Reader::open(algorithm, words, 0, 0),
         }
     }
 
@@ -346,11 +355,11 @@ infallible_rng!(Stream, fn Stream::next_u32);
 
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream")
-            .field("algorithm", &self.algorithm())
-            .field("jumps", &self.jumps)
-            .field("position", &self.position())
-            .finish_non_exhaustive()
+        let mut fields = f.debug_struct("Stream");
+        fields.field("algorithm", &format_args!("{}", self.algorithm()));
+        self.name.debug(&mut fields);
+        fields.field("jumps", &self.jumps);
+        fields.field("position", &self.position()).finish()
     }
 }
 

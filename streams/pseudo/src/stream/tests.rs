@@ -314,12 +314,23 @@ fn words_of_a_seed_sequence_give_its_stream() {
 }
 
 #[test]
-fn debug_output_shows_no_state() {
-    let stream = Stream::new(Algorithm::Xoshiro256PlusPlus, 1, &[]);
+fn debug_output_shows_the_name_and_no_key() {
+    let mut stream = Stream::new(Algorithm::Xoshiro256PlusPlus, 12345, &[3]).child(17);
+    stream.next_u32();
     assert_eq!(
         format!("{stream:?}"),
-        "Stream { algorithm: Xoshiro256PlusPlus, jumps: 0, position: 0, .. }"
+        "Stream { algorithm: xoshiro256++, seed: 12345, path: 3/17, jumps: 0, position: 4 }"
     );
+    let words = Stream::from_words(Algorithm::ChaCha8, [0x1234_5678; 4]);
+    assert_eq!(
+        format!("{:?}", words.jumped(2).unwrap()),
+        "Stream { algorithm: chacha8, words: .., path: /, jumps: 2, position: 0 }"
+    );
+    let deep = Stream::new(Algorithm::ChaCha8, 1, &[9; 32]).child(9);
+    assert!(format!("{deep:?}").contains("path: of more than 32 numbers"));
+    let path = [[9; 33].as_slice(), &[8]].concat();
+    let mut same = Stream::new(Algorithm::ChaCha8, 1, &path);
+    assert_eq!(deep.child(8).next_u64(), same.next_u64());
 }
 
 #[test]

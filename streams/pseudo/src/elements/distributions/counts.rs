@@ -10,6 +10,7 @@ use super::table::{BINOMIAL, CHOICE, GEOMETRIC, POISSON};
 use super::{ElementError, Elements};
 use crate::elements::arrays::{Kind, Words};
 use crate::elements::functions::{exp, ln, ln_1p, ln_binomial, ln_poisson, sqrt};
+use alloc::vec::Vec;
 
 /// The mean from which on numbers are found by rejection.
 const INVERTED_BELOW: f64 = 10.0;

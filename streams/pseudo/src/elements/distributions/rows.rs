@@ -1,6 +1,8 @@
 //! Rows of numbers that depend on each other.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::continuous::{StandardGamma, common_factor};
 use super::counts::{Binomial, Chance};

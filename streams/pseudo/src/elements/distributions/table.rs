@@ -3,10 +3,10 @@
 //! The constructors check their parameters against it. The Python package draws and describes its methods from it. Tests in
 //! `bindings/python` and `bindings/c` compare signatures, bounds and types with it.
 
-use std::boxed::Box;
-use std::ops::Bound::{Excluded, Included};
-use std::ops::{Bound, RangeBounds};
-use std::vec::Vec;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ops::Bound::{Excluded, Included};
+use core::ops::{Bound, RangeBounds};
 
 use super::continuous::Standard;
 use super::private::Sealed;
