@@ -45,6 +45,32 @@ bin=$root/usr/bin
     fail "the installed command does not find the installed library"
 PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config --exists wellspring || fail "pkg-config does not read wellspring.pc"
 
+# A program of CMake with the shared library and with the archive. It asks for a version, and for one that it cannot get.
+if command -v cmake > /dev/null; then
+    mkdir "$units/cmake"
+    cat > "$units/cmake/CMakeLists.txt" << 'end'
+cmake_minimum_required(VERSION 3.5)
+project(draw CXX)
+set(CMAKE_CXX_STANDARD 17)
+find_package(wellspring 99.0 QUIET)
+if(wellspring_FOUND)
+    message(FATAL_ERROR "version 99.0 was found")
+endif()
+find_package(wellspring 0.1 REQUIRED)
+foreach(kind wellspring static)
+    add_executable(draw-${kind} draw.cpp)
+    target_link_libraries(draw-${kind} PRIVATE wellspring::${kind})
+endforeach()
+end
+    printf '#include <wellspring.hpp>\nint main() { return static_cast<int>(wellspring::below(1)); }\n' > "$units/cmake/draw.cpp"
+    { cmake -S "$units/cmake" -B "$units/cmake/made" -DCMAKE_PREFIX_PATH="$root/usr" && cmake --build "$units/cmake/made"; } \
+        > "$units/words" || fail "cmake: $(cat "$units/words")"
+    for kind in wellspring static; do "$units/cmake/made/draw-$kind" || fail "the program with wellspring::$kind fails"; done
+    rm -r "$units/cmake" "$units/words"
+else
+    echo "SKIPPED: cmake is not installed, so its package is not used"
+fi
+
 if command -v systemd-analyze > /dev/null; then
     # Programs and man pages are where they were installed just now. All units first: a socket needs its service.
     for unit in "$root"/usr/lib/systemd/system/*; do

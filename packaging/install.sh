@@ -92,7 +92,7 @@ put_page() {
 }
 # Fills in the names that depend on the prefix.
 fill() {
-    sed -e "s|@prefix@|$prefix|g" -e "s|@libdir@|$prefix/$lib|g" -e "s|@version@|$version|g" \
+    sed -e "s|@prefix@|$prefix|g" -e "s|@libdir@|$prefix/$lib|g" -e "s|@lib@|$lib|g" -e "s|@version@|$version|g" \
         -e "s|@module@|$prefix/$provider|g" -e "s|@config@|$prefix/$settings|g" -e "s|/usr/bin/|$prefix/bin/|g" \
         "$1" > "$stage/filled"
     put 644 "$stage/filled" "$2"
@@ -120,6 +120,9 @@ libraries() {
     done
     for file in bindings/c/man/*.3; do put_page "$file"; done
     fill bindings/c/wellspring.pc.in "$lib/pkgconfig/wellspring.pc"
+    for file in wellspring-config.cmake wellspring-config-version.cmake; do
+        fill "bindings/c/$file.in" "$lib/cmake/wellspring/$file"
+    done
     fill interpose/openssl/openssl.cnf.in "$settings"
 }
 if [ "$built" != bin ]; then libraries; fi

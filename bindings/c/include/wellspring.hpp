@@ -10,6 +10,8 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "wellspring.h"
@@ -125,6 +127,40 @@ private:
     };
 
     std::unique_ptr<ws_stream, release> stream_;
+};
+
+/// Arrays that can be repeated: element i depends on the name, the function, its parameters and i alone. Not for keys.
+/// wellspring-elements.h has the functions and what they promise.
+///
+///     wellspring::elements weights(2026, {3, 0, 17});
+///     weights.fill(ws_elements_normal, 0, numbers.data(), numbers.size(), 0, 1);
+class elements {
+public:
+    explicit elements(std::uint64_t seed, std::vector<std::uint32_t> path = {}, std::string algorithm = "chacha8")
+        : seed_(seed), path_(std::move(path)), algorithm_(std::move(algorithm)) {}
+
+    /// Writes the elements first to first + count - 1 of the array of this function to out.
+    template <class Number, class... Kinds, class... Parameters>
+    void fill(int (*function)(const ws_elements *, std::uint64_t, Number *, std::size_t, Kinds...), std::uint64_t first,
+              Number *out, std::size_t count, Parameters... parameters) const {
+        static_assert(sizeof...(Kinds) == sizeof...(Parameters), "the function has another number of parameters");
+        const ws_elements name = this->name();
+        detail::check(function(&name, first, out, count, static_cast<Kinds>(parameters)...));
+    }
+
+    /// Brings items that memcpy may move into a random order. The order depends on the name and on their number alone.
+    template <class Item> void shuffle(Item *items, std::size_t count) const {
+        static_assert(std::is_trivially_copyable_v<Item>, "memcpy must be able to move an item");
+        const ws_elements name = this->name();
+        detail::check(ws_elements_shuffle(&name, items, count, sizeof(Item)));
+    }
+
+private:
+    ws_elements name() const noexcept { return {algorithm_.c_str(), seed_, 0, path_.data(), path_.size()}; }
+
+    std::uint64_t seed_;
+    std::vector<std::uint32_t> path_;
+    std::string algorithm_;
 };
 
 } // namespace wellspring

@@ -49,6 +49,32 @@ int main() {
     } catch (const wellspring::error &error) {
         require(error.number() == WS_NO_ALGORITHM, error.what());
     }
+    // The same array, whole and in pieces, with the numbers of the functions of C.
+    wellspring::elements named(2026, {3, 0, 17});
+    const std::uint32_t path[] = {3, 0, 17};
+    const ws_elements name = {"chacha8", 2026, 0, path, 3};
+    double whole[100], pieces[100];
+    require(ws_elements_normal(&name, 0, whole, 100, 1, 2) == WS_OK, "ws_elements_normal");
+    named.fill(ws_elements_normal, 0, pieces, 37, 1, 2);
+    named.fill(ws_elements_normal, 37, pieces + 37, 63, 1.0, 2.0f);
+    require(std::equal(whole, whole + 100, pieces), "the array of C differs");
+    std::int64_t dice[1000];
+    named.fill(ws_elements_integers, 0, dice, 1000, 1, 6);
+    require(*std::min_element(dice, dice + 1000) == 1 && *std::max_element(dice, dice + 1000) == 6, "dice");
+    std::vector<double> weights = {0, 1, 0};
+    named.fill(ws_elements_choice, 0, dice, 1000, weights.data(), weights.size());
+    require(std::count(dice, dice + 1000, 1) == 1000, "a choice with weight 0");
+    std::vector<short> shuffled(52), ordered(52);
+    std::iota(shuffled.begin(), shuffled.end(), short(0));
+    ordered = shuffled;
+    named.shuffle(shuffled.data(), shuffled.size());
+    require(shuffled != ordered && std::is_permutation(shuffled.begin(), shuffled.end(), ordered.begin()), "shuffle");
+    try {
+        named.fill(ws_elements_gamma, 0, pieces, 1, -1, 1);
+        require(false, "no exception");
+    } catch (const wellspring::error &error) {
+        require(error.number() == WS_PARAMETER, error.what());
+    }
     unsigned char key[32];
     wellspring::fill(key, sizeof key);
     require(wellspring::below(1) == 0, "below");
