@@ -24,7 +24,7 @@ use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What is saved. Algorithm and path are their text, and numbers of 128 bits are decimal text, so that every format has them.
+/// The saved fields. Algorithm and path are their text, and numbers of 128 bits are decimal text, so that every format has them.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Stream", deny_unknown_fields)]
 struct Saved {
