@@ -45,6 +45,7 @@ bin=$root/usr/bin
     fail "the installed command does not find the installed library"
 PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config --exists wellspring || fail "pkg-config does not read wellspring.pc"
 
+[ "$(stat -c %s "$root/usr/lib/libwellspring.a")" -le 8388608 ] || fail "libwellspring.a has more than 8 MiB"
 # A program of CMake with the shared library and with the archive. It asks for a version, and for one that it cannot get.
 if command -v cmake > /dev/null; then
     mkdir "$units/cmake"

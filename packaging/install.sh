@@ -106,7 +106,9 @@ for program in wellspring wellspringd; do put 755 "$built/$program" "bin/$progra
 libraries() {
     put 644 "$built/libwellspring_c.so" "$lib/libwellspring.so.0"
     ln -s libwellspring.so.0 "$stage$prefix/$lib/libwellspring.so"
-    put 644 "$built/libwellspring_c.a" "$lib/libwellspring.a"
+    # Without the compiler's bitcode and without debug information it has 6 MB in place of 26.
+    objcopy --strip-unneeded -R .llvmbc -R .llvmcmd "$built/libwellspring_c.a" "$work/libwellspring.a"
+    put 644 "$work/libwellspring.a" "$lib/libwellspring.a"
     put 644 "$built/libwellspring_preload.so" lib/wellspring/libwellspring-preload.so
     put 644 "$built/libwellspring_openssl.so" "$provider"
     for guard in clones/guards/node/clone_guard.js clones/guards/ruby/clone_guard.rb; do
