@@ -1,5 +1,8 @@
-//! wellspring beside uuid, rayon, tokio, proptest and rustls. Each example is a function with a test: `cargo test` here.
+//! wellspring beside uuid, rayon, tokio, proptest, rustls and OpenTelemetry. Each example is a function with a
+//! test: `cargo test` here.
 
+use opentelemetry::trace::{SpanId, TraceId};
+use opentelemetry_sdk::trace::{IdGenerator, SdkTracerProvider};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use rayon::prelude::*;
 use rustls::crypto::{CryptoProvider, GetRandomFailed, SecureRandom};
@@ -75,6 +78,28 @@ pub fn provider() -> CryptoProvider {
         secure_random: &Wellspring,
         ..rustls::crypto::ring::default_provider()
     }
+}
+
+/// OpenTelemetry: the identifiers of traces and spans. The SDK's own generator is seeded once for each thread, so that a child
+/// of fork(2) and a clone of the machine give its identifiers again.
+#[derive(Debug)]
+pub struct TraceIds;
+
+impl IdGenerator for TraceIds {
+    fn new_trace_id(&self) -> TraceId {
+        TraceId::from_bytes(wellspring::bytes())
+    }
+
+    fn new_span_id(&self) -> SpanId {
+        // Zero is no identifier of a span.
+        SpanId::from(wellspring::range(1..))
+    }
+}
+
+pub fn tracers() -> SdkTracerProvider {
+    SdkTracerProvider::builder()
+        .with_id_generator(TraceIds)
+        .build()
 }
 
 #[cfg(test)]
@@ -160,5 +185,21 @@ mod tests {
         let ours = provider();
         assert_eq!(format!("{:?}", ours.secure_random), "Wellspring");
         assert_ne!(client_random(ours), client_random(provider()));
+    }
+
+    #[test]
+    fn spans_have_identifiers_of_wellspring() {
+        use opentelemetry::trace::{Span, Tracer, TracerProvider};
+        let tracers = tracers();
+        let seen: HashSet<_> = (0..1000)
+            .map(|_| {
+                let span = tracers.tracer("test").start("work");
+                let context = span.span_context().clone();
+                assert!(context.is_valid());
+                (context.trace_id(), context.span_id())
+            })
+            .collect();
+        assert_eq!(seen.len(), 1000);
+        assert!(format!("{tracers:?}").contains("TraceIds"));
     }
 }
