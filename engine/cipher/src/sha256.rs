@@ -1,21 +1,12 @@
 //! SHA-256 (FIPS 180-4) that works in place: its state never moves.
 //!
-//! ```text
-//! mod          the struct: buffer, padding, wiping
-//! compression  the table that an implementation of the compression function is
-//! constants    what FIPS 180-4 chose
-//! ```
-//!
 //! Written for entropy pools and seeds: a pool is in locked memory that a fork wipes, and nothing of
 //! it may be copied elsewhere. The usual crates return the digest and the emptied state by value, and
 //! leave the message schedule on the stack.
 
-pub(crate) mod compression;
-pub(crate) mod constants;
-
+pub use crate::backend::Compression;
+use crate::backend::{BLOCK_BYTES, INITIAL_STATE};
 use crate::{machine, stack};
-pub use compression::Compression;
-use constants::{BLOCK_BYTES, INITIAL_STATE};
 use core::fmt;
 use zeroize::{ZeroizeOnDrop, optimization_barrier};
 

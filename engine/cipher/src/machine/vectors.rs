@@ -1,8 +1,92 @@
-//! Generation of ChaCha blocks (RFC 8439, 2.3), for any machine and width of register.
+//! The common part of implementations on vector instructions, as macros over one width of register.
 //!
-//! The number of rounds is a parameter: 20 for secrets, 8 and 12 for numbers that are not secret.
+//! ```text
+//! aes_batches      generation of encrypted counters
+//! chacha20_rounds  generation of ChaCha blocks
+//! reread           keeps keys off the stack
+//! ```
 
-use crate::schedule::Row;
+use crate::backend::Row;
+use core::arch::asm;
+
+// Keeps keys off the stack.
+
+/// The same reference. The compiler must read again what it read through it before.
+///
+/// A loop over batches would otherwise keep the widened keys in registers, find too few of them,
+/// and spill the keys to the stack, where nothing wipes them. Reading them again for each batch
+/// costs a load that broadcasts for free beside eight instructions of a round.
+#[inline]
+pub(crate) fn reread<T>(secret: &T) -> &T {
+    let mut place: *const T = secret;
+    // SAFETY: no instruction at all; the pointer comes out as it went in, with its provenance.
+    unsafe {
+        asm!("/* {0} */", inout(reg) place, options(readonly, nostack, preserves_flags));
+        &*place
+    }
+}
+
+// Counter-mode generation on AES instructions, for any machine and width of register.
+
+/// Writes `fill` for one width.
+///
+/// The module that uses it imports `Schedule`, `Row` and the functions of the width, from `x86/registers.rs` for example. It defines
+/// `encrypt::<N>`: `N` registers of encrypted counters, starting with its argument.
+macro_rules! aes_batches {
+    ($features:literal) => {
+        /// Overwrites `destination` with the encrypted counters from `counter` on; the low half of
+        /// the counter must not wrap before the last block.
+        ///
+        /// A round takes 3 to 4 cycles, and one or two start in each: eight registers in flight
+        /// hide that. After the batches of eight, batches of 4, 2 and 1 serve the rest, so that
+        /// few blocks are made and not used; none waits for another, and the CPU overlaps them.
+        #[target_feature(enable = $features)]
+        #[inline(never)]
+        fn fill(schedule: &Schedule, _: usize, counter: u128, destination: &mut [u8]) {
+            let keys = schedule.aes256();
+            let mut counters = first_counters(counter);
+            let rest = batches::<8>(keys, &mut counters, destination);
+            let rest = batches::<4>(keys, &mut counters, rest);
+            let mut rest = batches::<2>(keys, &mut counters, rest);
+            while !rest.is_empty() {
+                let [vector] = encrypt(keys, counters);
+                let (now, after) = rest.split_at_mut(VECTOR_BYTES.min(rest.len()));
+                match <&mut [u8; VECTOR_BYTES]>::try_from(&mut *now) {
+                    Ok(whole) => store(vector, whole),
+                    Err(_) => store_part(vector, now),
+                }
+                counters = add_low(counters, step(1));
+                rest = after;
+            }
+            wipe_registers();
+        }
+
+        /// Fills as much of `destination` as whole batches of `N` registers take; returns the rest.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn batches<'a, const N: usize>(
+            keys: &[Row; 16],
+            counters: &mut Vector,
+            destination: &'a mut [u8],
+        ) -> &'a mut [u8] {
+            let batch_bytes = N * VECTOR_BYTES;
+            let whole = destination.len() - destination.len() % batch_bytes;
+            let (now, rest) = destination.split_at_mut(whole);
+            for batch in now.chunks_exact_mut(batch_bytes) {
+                let encrypted = encrypt::<N>(keys, *counters);
+                for (place, vector) in batch.as_chunks_mut().0.iter_mut().zip(encrypted) {
+                    store(vector, place);
+                }
+                *counters = add_low(*counters, step(N));
+            }
+            rest
+        }
+    };
+}
+
+// Generation of ChaCha blocks (RFC 8439, 2.3), for any machine and width of register.
+//
+// The number of rounds is a parameter: 20 for secrets, 8 and 12 for numbers that are not secret.
 
 /// The first row of every state.
 pub(crate) static CONSTANTS: Row = u128::from_le_bytes(*b"expand 32-byte k");
@@ -32,7 +116,7 @@ macro_rules! initial_columns {
 
 /// Writes the rounds and `fill_rest` for one width.
 ///
-/// The file that uses it imports `Schedule`, `Row`, `reread` and the functions of the width, from `x86/zmm.rs` for example. It
+/// The module that uses it imports `Schedule`, `Row`, `reread` and the functions of the width, from `x86/registers.rs` for example. It
 /// defines ChaCha20's own functions: `add`, `rotate_left_16`, `_12`, `_8` and `_7`, `every_word`, `block_numbers` (0, 1, 2 and
 /// so on), `shuffle` (of the words of each lane), `unpack_{low,high}_{32,64}` and `transpose_lanes`.
 ///
@@ -260,4 +344,4 @@ macro_rules! chacha20_columns {
     };
 }
 
-pub(crate) use {chacha20_columns, chacha20_rounds, initial_columns};
+pub(crate) use {aes_batches, chacha20_columns, chacha20_rounds, initial_columns};
