@@ -1,4 +1,4 @@
-//! What an implementation is: the functions, the sets of instructions, and the tables of data that the machines fill in.
+//! The two functions, the sets of instructions, and the tables of data that the machines fill in.
 
 use core::hash::{Hash, Hasher};
 use core::str::FromStr;

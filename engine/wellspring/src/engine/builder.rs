@@ -24,7 +24,7 @@ use wellspring_core::{Backend, Prf};
 use wellspring_os::descriptor::OwnedFd;
 use wellspring_os::memory::try_vec;
 use wellspring_os::shared::Shared;
-use wellspring_os::{os, stack};
+use wellspring_os::{memory, os};
 use wellspring_sources::{Cpu, Os};
 use zeroize::Zeroizing;
 
@@ -125,7 +125,7 @@ impl EngineBuilder {
             hash.finish_into(&mut digest);
             place.set(&*digest, 8 * DIGEST_BYTES as u32);
         }
-        stack::erase_below();
+        memory::erase_below();
         self
     }
 
@@ -232,7 +232,7 @@ impl EngineBuilder {
         let seed_file = seed_file.map(|(path, start)| start(path, self.identity, &nodes));
         let seed_file = seed_file.transpose()?;
         if self.seed.is_some() || seed_file.is_some() {
-            stack::erase_below();
+            memory::erase_below();
         }
         Ok(Shared::try_new(EngineInner {
             mode: self.mode,

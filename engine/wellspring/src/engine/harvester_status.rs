@@ -1,7 +1,7 @@
 //! The statistics of a harvester, which its thread writes.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use wellspring_os::zeroed::Zeroed;
+use wellspring_os::memory::Zeroed;
 
 const ABSENT: u32 = 0;
 const ALIVE: u32 = 1;

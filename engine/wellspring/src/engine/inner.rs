@@ -25,7 +25,7 @@ use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_os::locked_memory::unlocked_bytes;
 use wellspring_os::memory::Wiped;
 use wellspring_os::signals::SignalsBlocked;
-use wellspring_os::{os, stack};
+use wellspring_os::{memory, os};
 use zeroize::Zeroizing;
 
 /// Shared by the clones of an engine, its harvester and its [`LocalRng`](crate::LocalRng)s.
@@ -92,7 +92,7 @@ impl EngineInner {
     #[inline(never)]
     pub(super) fn seed(&self, need: Phase, signals: &SignalsBlocked) -> Result<(), Error> {
         let seeded = self.collector.seed(need, self.seed_target(), signals);
-        stack::erase_below();
+        memory::erase_below();
         seeded
     }
 
@@ -115,7 +115,7 @@ impl EngineInner {
         self.nodes.stir_all(entropy, signals);
         self.collector.mix(entropy, || ());
         let generation = self.taps.announce();
-        stack::erase_below();
+        memory::erase_below();
         generation
     }
 
@@ -132,7 +132,7 @@ impl EngineInner {
     pub(super) fn reseed(&self) -> Result<u64, Error> {
         let reseeded = self.collector.reseed(self.seed_target());
         let generation = self.taps.announce();
-        stack::erase_below();
+        memory::erase_below();
         reseeded.map(|()| generation)
     }
 
@@ -156,7 +156,7 @@ impl EngineInner {
             fetched.map_err(|_| SeedFileError::NotSeeded)?;
         }
         let saved = seed_file.store.save(&secrets, FULL_CREDIT_BITS);
-        stack::erase_below();
+        memory::erase_below();
         if saved.is_ok() {
             let saved_generation = &seed_file.saved_generation;
             saved_generation.store(generation, Ordering::Relaxed);

@@ -10,10 +10,10 @@ use wellspring_core::node::{Inlet, Node, Seed};
 use wellspring_core::topology::Topology;
 use wellspring_os::fork_stamp::ForkStamp;
 use wellspring_os::lock::{Guard, Lock};
+use wellspring_os::memory::Zeroed;
 use wellspring_os::memory::{Wiped, try_vec};
 use wellspring_os::os;
 use wellspring_os::signals::SignalsBlocked;
-use wellspring_os::zeroed::Zeroed;
 
 /// How far an engine is seeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

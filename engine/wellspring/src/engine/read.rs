@@ -46,7 +46,7 @@ use wellspring_core::{KEY_BYTES, wipe};
 use wellspring_os::inheritance::SECRET_BYTES;
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::{CurrentThread, DEPTHS, ThreadRead};
-use wellspring_os::{os, sandbox, stack};
+use wellspring_os::{memory, os, sandbox};
 use zeroize::Zeroizing;
 
 /// A read is repeated if the machine was copied while it ran. After 4 tries it returns its last bytes, even if the
@@ -521,7 +521,7 @@ impl EngineInner {
     #[inline(never)]
     fn fetch_keys(&self, keys: &mut [u8], signals: &SignalsBlocked) -> Result<(), Error> {
         let fetched = self.fetch_keys_of(self.nodes.local(), keys, signals);
-        stack::erase_below();
+        memory::erase_below();
         fetched
     }
 

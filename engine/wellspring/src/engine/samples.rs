@@ -17,7 +17,7 @@ use wellspring_core::event::Event;
 use wellspring_core::health::{Action, Grade, Health, START_UP_SYMBOLS, SourceHealth};
 use wellspring_core::pool::{Accumulator, POOLS};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
-use wellspring_os::zeroed::Zeroed;
+use wellspring_os::memory::Zeroed;
 use wellspring_os::{cpu, os, sandbox};
 use zeroize::Zeroize;
 

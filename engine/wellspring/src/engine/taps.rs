@@ -9,11 +9,11 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use wellspring_core::tap::{FRESH_BYTES, KEY_LIMIT_BYTES, Refill, Tap, TapFields};
 use wellspring_core::{Backend, wipe};
 use wellspring_os::cpu::{self, Instruction};
-use wellspring_os::owned::OwnedState;
+use wellspring_os::memory::Zeroed;
 use wellspring_os::sandbox;
+use wellspring_os::thread_state::OwnedState;
 use wellspring_os::thread_state::{State, ThreadStates};
 use wellspring_os::vdso::VdsoRandom;
-use wellspring_os::zeroed::Zeroed;
 
 /// The memory of a tap.
 #[repr(transparent)]

@@ -13,9 +13,6 @@
 //! trusted_file  no file is trusted
 //! ```
 
-pub(crate) mod pages;
-pub mod trusted_file;
-
 #[cfg(target_arch = "x86")]
 compile_error!("wellspring runs on 64-bit Windows; 32-bit Windows is not supported");
 
@@ -274,5 +271,264 @@ pub mod descriptor {
     /// Returns `None`: this system has no small files to read.
     pub fn read_file<'a>(_: &[u8], _: &'a mut [u8]) -> Option<&'a [u8]> {
         None
+    }
+}
+
+pub(crate) mod pages {
+    //! Pages by VirtualAlloc. There are no children to wipe them for.
+    //!
+    //! VirtualLock locks no more than the working set of the process allows, about 200 KiB unless the program asks for more. A
+    //! dump of the process has all its memory.
+
+    use core::ffi::c_void;
+    use core::ptr;
+    use core::ptr::NonNull;
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn VirtualAlloc(address: *mut c_void, bytes: usize, kind: u32, access: u32) -> *mut c_void;
+        fn VirtualFree(address: *mut c_void, bytes: usize, kind: u32) -> i32;
+        fn VirtualLock(address: *mut c_void, bytes: usize) -> i32;
+    }
+
+    const MEM_COMMIT_RESERVE: u32 = 0x1000 | 0x2000;
+    const MEM_RELEASE: u32 = 0x8000;
+    const PAGE_READWRITE: u32 = 4;
+
+    /// Maps zeroed pages.
+    pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
+        // SAFETY: a new mapping where the system likes.
+        let start =
+            unsafe { VirtualAlloc(ptr::null_mut(), bytes, MEM_COMMIT_RESERVE, PAGE_READWRITE) };
+        NonNull::new(start.cast())
+    }
+
+    /// Unmaps pages.
+    ///
+    /// # Safety
+    ///
+    /// The range is from [`map`], and no code uses it any more.
+    pub(crate) unsafe fn unmap(start: *mut u8, _bytes: usize) {
+        // SAFETY: the caller's promise. To release a mapping its length must be 0.
+        unsafe { VirtualFree(start.cast(), 0, MEM_RELEASE) };
+    }
+
+    /// Locks pages in memory. Returns whether the system agreed.
+    ///
+    /// # Safety
+    ///
+    /// The range is from [`map`].
+    pub(crate) unsafe fn lock(start: *mut u8, bytes: usize) -> bool {
+        // SAFETY: it changes no byte, and checks the range itself.
+        unsafe { VirtualLock(start.cast(), bytes) != 0 }
+    }
+
+    /// The same. Windows locks all pages at once, untouched ones too.
+    ///
+    /// # Safety
+    ///
+    /// The range is from [`map`].
+    pub(crate) unsafe fn lock_when_touched(start: *mut u8, bytes: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { lock(start, bytes) }
+    }
+
+    /// Nothing: all memory is of one node here.
+    ///
+    /// # Safety
+    ///
+    /// None is needed.
+    pub(crate) unsafe fn prefer_node(_: *mut u8, _: usize, _: u32) {}
+
+    /// Nothing: there is no fork.
+    #[inline(always)]
+    pub(crate) fn look_for_fork() {}
+
+    /// Nothing, as [`look_for_fork`].
+    pub(crate) fn in_child() {}
+
+    /// There is no child that could find anything else.
+    pub(crate) fn is_wiped_by_kernel() -> bool {
+        true
+    }
+}
+
+pub mod trusted_file {
+    //! The stand-in for files that are trusted because root or this user owns them. Windows has access lists in place of owners
+    //! and modes, which are not looked at: so no file is trusted, and no value of these types exists but [`Access`].
+
+    use super::descriptor::{AsFd, BorrowedFd};
+    use crate::os_error::OsError;
+    use core::convert::Infallible;
+    use core::marker::PhantomData;
+    use std::ffi::{OsStr, OsString};
+    use std::path::Path;
+
+    pub use crate::os_error::FileFault;
+
+    const UNSUPPORTED: FileFault = FileFault::System(OsError::UNSUPPORTED);
+
+    /// How a file will be used.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Access {
+        /// To be read.
+        Read,
+        /// To be read and written.
+        ReadWrite,
+    }
+
+    /// Which file it is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct FileIdentity {
+        /// The number of the file system's device.
+        pub device: u64,
+        /// The number within that file system.
+        pub inode: u64,
+    }
+
+    /// An open file.
+    #[derive(Debug)]
+    pub struct TrustedFile(Infallible);
+
+    impl TrustedFile {
+        /// Opens a file that no user but its owner can write.
+        ///
+        /// # Errors
+        ///
+        /// [`FileFault::System`] with [`OsError::UNSUPPORTED`].
+        pub fn open(_: &Path, _: Access) -> Result<Self, FileFault> {
+            Err(UNSUPPORTED)
+        }
+
+        /// Reads the file.
+        ///
+        /// # Errors
+        ///
+        /// None.
+        pub fn read(&self, _: &mut [u8]) -> Result<usize, FileFault> {
+            match self.0 {}
+        }
+
+        /// The file's size.
+        #[must_use]
+        pub fn bytes(&self) -> u64 {
+            match self.0 {}
+        }
+
+        /// Which file it is.
+        #[must_use]
+        pub fn identity(&self) -> FileIdentity {
+            match self.0 {}
+        }
+
+        /// Whether the file is secret.
+        #[must_use]
+        pub fn is_secret(&self) -> bool {
+            match self.0 {}
+        }
+    }
+
+    impl AsFd for TrustedFile {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            match self.0 {}
+        }
+    }
+
+    /// An open directory.
+    #[derive(Debug)]
+    pub struct Directory(Infallible);
+
+    impl Directory {
+        /// Opens the directory of `path`.
+        ///
+        /// # Errors
+        ///
+        /// [`FileFault::System`] with [`OsError::UNSUPPORTED`].
+        pub fn of(_: &Path) -> Result<(Self, &OsStr), FileFault> {
+            Err(UNSUPPORTED)
+        }
+
+        /// Opens a file.
+        ///
+        /// # Errors
+        ///
+        /// None.
+        pub fn open_file(&self, _: &OsStr, _: Access) -> Result<TrustedFile, FileFault> {
+            match self.0 {}
+        }
+
+        /// Whether only this user can put files into the directory.
+        ///
+        /// # Errors
+        ///
+        /// None.
+        pub fn is_private(&self) -> Result<bool, FileFault> {
+            match self.0 {}
+        }
+
+        /// Takes a lock.
+        ///
+        /// # Errors
+        ///
+        /// None.
+        pub fn lock(&self, _: &OsString) -> Result<FileLock, FileFault> {
+            match self.0 {}
+        }
+
+        /// Begins a new file.
+        ///
+        /// # Errors
+        ///
+        /// None.
+        pub fn begin_next(&self, _: &OsStr) -> Result<NextFile<'_>, FileFault> {
+            match self.0 {}
+        }
+    }
+
+    /// A lock between processes.
+    #[derive(Debug)]
+    pub struct FileLock(Infallible);
+
+    impl FileLock {
+        /// Writes a short text into the lock's file, for messages to others.
+        pub fn note(&self, _: &str) {
+            match self.0 {}
+        }
+    }
+
+    /// The file that will replace another.
+    #[derive(Debug)]
+    pub struct NextFile<'a>(Infallible, PhantomData<&'a ()>);
+
+    impl NextFile<'_> {
+        /// Whether there was a next file.
+        #[must_use]
+        pub fn removed_stale(&self) -> bool {
+            match self.0 {}
+        }
+
+        /// Appends `bytes`.
+        ///
+        /// # Errors
+        ///
+        /// None.
+        pub fn write(&mut self, _: &[u8]) -> Result<(), FileFault> {
+            match self.0 {}
+        }
+
+        /// Puts it in the place of the present file.
+        ///
+        /// # Errors
+        ///
+        /// None.
+        pub fn replace(self, _: u32) -> Result<(), FileFault> {
+            match self.0 {}
+        }
+    }
+
+    impl AsFd for NextFile<'_> {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            match self.0 {}
+        }
     }
 }
