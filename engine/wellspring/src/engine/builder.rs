@@ -3,13 +3,11 @@
 use super::Engine;
 use super::collector::Collector;
 use super::harvester::{Harvester, HarvesterHandle, Running};
-use super::inner::{EngineInner, EngineSeedFile};
-use super::nodes::Nodes;
+use super::inner::{EngineInner, EngineSeedFile, Mode};
+use super::nodes::{Nodes, Taps};
 use super::samples::SourceEntry;
-use super::taps::Taps;
 use crate::clone_detection::{CloneDetector, WatchedPaths};
 use crate::error::Error;
-use crate::mode::Mode;
 use crate::seed_file::{Identity, SeedStore};
 use crate::topology_linux;
 use core::sync::atomic::AtomicU64;

@@ -8,12 +8,11 @@
 //! With a [harvester](super::harvester) its thread makes a round every 100 ms. Without one, readers on the slow path
 //! harvest [inline](super::inline_harvest).
 
-use super::nodes::{Nodes, Phase};
+use super::nodes::{Nodes, Phase, Taps};
 use super::samples::{
     CollectorState, MAX_SOURCES, PoolMeters, SEEDING_SAMPLE_BYTES, Samples, SourceEntry,
     SourceStats, this_thread,
 };
-use super::taps::Taps;
 use crate::error::Error;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use wellspring_core::event::{Event, Queue};
@@ -23,8 +22,7 @@ use wellspring_core::topology::Topology;
 use wellspring_core::wipe;
 use wellspring_os::inheritance::with_secret;
 use wellspring_os::lock::Lock;
-use wellspring_os::memory::Zeroed;
-use wellspring_os::memory::{Wiped, try_box};
+use wellspring_os::memory::{Wiped, Zeroed, try_box};
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::{cpu, memory, os, sandbox};
 use zeroize::Zeroize;

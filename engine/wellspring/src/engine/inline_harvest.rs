@@ -191,9 +191,8 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Engine;
+    use crate::engine::{Engine, Mode};
     use crate::error::Error;
-    use crate::mode::Mode;
     use core::cell::RefCell;
     use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
     use std::sync::Arc;

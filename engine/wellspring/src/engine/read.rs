@@ -31,15 +31,13 @@
 //! Only a copy of the machine during the read needs a second comparison, after the bytes were taken: the sum of the watched
 //! words has changed since it was handled, before the tap was made current.
 //!
-//! [`Taps::announce`]: super::taps::Taps::announce
+//! [`Taps::announce`]: super::nodes::Taps::announce
 
 use super::collector::next_secret;
 use super::inline_harvest::HarvestedStep;
-use super::inner::EngineInner;
-use super::nodes::Phase;
-use super::taps::{NestedTap, OutermostTap, OwnedTap, tap_of};
+use super::inner::{EngineInner, Mode};
+use super::nodes::{NestedTap, OutermostTap, OwnedTap, Phase, tap_of};
 use crate::error::Error;
-use crate::mode::Mode;
 use wellspring_core::generator::Reservation;
 use wellspring_core::tap::{NO_GENERATION, Refill, SHORT_BYTES, Tap, TapFields};
 use wellspring_core::{KEY_BYTES, wipe};
