@@ -1,10 +1,30 @@
-//! The bytes of a seed file, and the file that comes after it.
+//! The content of a seed file: secrets that outlive a boot, one section for each node.
+//!
+//! Files, clocks and machines belong to the caller. All numbers are little endian:
+//!
+//! | offset | bytes | |
+//! |---|---|---|
+//! | 0 | 8 | `wellseed` |
+//! | 8 | 2 | version: 1 |
+//! | 10 | 2 | n, the sections: 1 to 64 |
+//! | 12 | 4 | the credit in bits: 0, or up to 256 |
+//! | 16 | 8 | the counter: one more with every writing |
+//! | 24 | 32 | the [identity](FileId) of the file; zeros if copies cannot be told apart |
+//! | 56 | 16 | the [boot](Boot) in which it was written |
+//! | 72 | 32 n | the sections: section i comes from the generator of node i |
+//! | 72 + 32 n | 32 | SHA-256 of all before it |
+//!
+//! A machine with another number of nodes loses nothing: an engine mixes in a hash over *all* sections, and every
+//! section of the file's successor depends on all of them too. (The per-node pools once proposed for Linux saved
+//! node 0 alone.)
 
 use crate::generator::{DIGEST_BYTES, Sha256, finish_twice, for_node, sha_d256_into};
 use crate::topology::MAX_NODES;
 use alloc::vec::Vec;
 use core::fmt;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+// The bytes of a seed file, and the file that comes after it.
 
 const MAGIC: &[u8; 8] = b"wellseed";
 const VERSION: u16 = 1;
@@ -211,6 +231,79 @@ fn field<const N: usize>(bytes: &[u8], offset: usize) -> [u8; N] {
     field
 }
 
+// The credit of a file's seed, on this machine and in this boot.
+//
+// A seed is credited once. So it is credited only if its writer was seeded, if it was written in
+// another boot, and if the file is the file that was written, not a copy.
+
+/// The reason why a whole seed is mixed without credit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Uncredited {
+    /// Its writer was not seeded itself.
+    Unseeded,
+    /// It was written in this boot. A restart of the program needs no credit, since the generator of the operating
+    /// system is seeded. And a machine restored twice from a snapshot would credit the seed twice.
+    SameBoot,
+    /// It has another identity than it was written under: the file was copied, or the machine was.
+    Elsewhere,
+    /// The file or the boot has no identity: a copy cannot be distinguished from its original, or one boot from
+    /// another.
+    Unplaced,
+    /// Other users could read or replace it.
+    Exposed,
+    /// It could not be replaced, so the next start finds the same seed again.
+    NotReplaced,
+}
+
+impl fmt::Display for Uncredited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Uncredited::Unseeded => "its writer was not seeded",
+            Uncredited::SameBoot => "written in this boot",
+            Uncredited::Elsewhere => "a copy, or from another machine",
+            Uncredited::Unplaced => "its file or this boot has no identity",
+            Uncredited::Exposed => "other users could read or replace it",
+            Uncredited::NotReplaced => "it could not be replaced",
+        })
+    }
+}
+
+impl SeedFile {
+    /// The credit of the seed, in bits: `file` is the file that it was read from, `boot` this boot.
+    ///
+    /// | what happened | written in | its identity | credit |
+    /// |---|---|---|---|
+    /// | a reboot, a crash, a loss of power | another boot | the same | its credit |
+    /// | the writer had no seed | | | none |
+    /// | a restart; a snapshot restored, once or twice | this boot | | none |
+    /// | `cp`, `tar`, `rsync`, a backup put back | another boot | another file | none |
+    /// | a disk image, cloned | another boot | another machine | none |
+    /// | a container's layer | another boot | unknown | none |
+    /// | a machine without an identity | another boot | unknown | none |
+    ///
+    /// No identity shows one case: a disk that is put back to an earlier state under the same machine.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it gets no credit.
+    pub fn judge(&self, file: &FileId, boot: &Boot) -> Result<u32, Uncredited> {
+        if self.claimed_bits() == 0 {
+            Err(Uncredited::Unseeded)
+        } else if [*boot, self.boot].contains(&UNKNOWN_BOOT) {
+            Err(Uncredited::Unplaced)
+        } else if self.boot == *boot {
+            Err(Uncredited::SameBoot)
+        } else if [*file, self.file_id].contains(&UNKNOWN_FILE) {
+            Err(Uncredited::Unplaced)
+        } else if self.file_id != *file {
+            Err(Uncredited::Elsewhere)
+        } else {
+            Ok(self.claimed_bits())
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,5 +413,29 @@ mod tests {
             let begun = [&MAGIC[..], &bytes].concat();
             let _ = SeedFile::parse(&begun);
         }
+    }
+
+    const NOW: Boot = [8; 16];
+
+    fn credited_file(credit_bits: u32) -> SeedFile {
+        let mut file = SeedFile::successor(None, &[[1; 32]], credit_bits);
+        (file.file_id, file.boot) = (HERE, BEFORE);
+        file
+    }
+
+    #[test]
+    fn a_seed_is_credited_in_another_boot_in_its_own_file_and_nowhere_else() {
+        let mut file = credited_file(256);
+        assert_eq!(file.judge(&HERE, &NOW), Ok(256));
+        assert_eq!(file.judge(&HERE, &BEFORE), Err(Uncredited::SameBoot));
+        assert_eq!(file.judge(&[6; 32], &NOW), Err(Uncredited::Elsewhere));
+        assert_eq!(file.judge(&UNKNOWN_FILE, &NOW), Err(Uncredited::Unplaced));
+        assert_eq!(file.judge(&HERE, &UNKNOWN_BOOT), Err(Uncredited::Unplaced));
+        file.file_id = UNKNOWN_FILE;
+        assert_eq!(file.judge(&UNKNOWN_FILE, &NOW), Err(Uncredited::Unplaced));
+        assert_eq!(
+            credited_file(0).judge(&HERE, &NOW),
+            Err(Uncredited::Unseeded)
+        );
     }
 }
