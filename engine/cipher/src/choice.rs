@@ -2,7 +2,7 @@
 //!
 //! The machine's folder has the lists, the best first.
 
-use crate::sha256::compression::Compression;
+use crate::backend::Compression;
 use crate::{Backend, Prf, SimdTask, Width, machine, portable};
 
 #[allow(

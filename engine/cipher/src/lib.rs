@@ -5,18 +5,13 @@
 //! [`Keystream::fill`] stores the keystream directly in the destination.
 //!
 //! ```text
-//! prf        the two functions: Prf, block length, name
-//! features   what a CPU must have
-//! schedule   the key in the form that a backend needs, wiped on drop
-//! backend    an implementation of a function, as a table of data
+//! backend    the two functions, and an implementation of a function as a table of data
+//! portable   implementations in plain Rust, for every machine
+//! machine    implementations for one kind of machine, and what the crate asks of it
 //! choice     the implementations, and which ones this CPU runs
-//! runs       the carry from the low word of the counter to the words above it
 //! stack      wipes what the backends leave on the stack
 //! keystream  a key and a counter: one call by a pointer for each fill
 //! sha256     the hash of pools and seeds, in place
-//! width      compiles safe code of other crates for several register widths
-//! portable   implementations in plain Rust, for every machine
-//! machine    implementations for one kind of machine, a folder each, and what the crate asks of it
 //! ```
 //!
 //! All backends of a function give the same bytes for every key, counter and length. Tests and
@@ -29,19 +24,12 @@
 
 mod backend;
 mod choice;
-mod features;
 mod keystream;
 mod machine;
 mod portable;
-mod prf;
-mod runs;
-mod schedule;
 pub mod sha256;
 mod stack;
-mod width;
 
-pub use backend::Backend;
+pub use backend::{Backend, KEY_BYTES, Prf, SimdTask, UnknownPrf, Width};
 pub use keystream::Keystream;
-pub use prf::{KEY_BYTES, Prf, UnknownPrf};
 pub use stack::erase_stack;
-pub use width::{SimdTask, Width};

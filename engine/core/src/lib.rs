@@ -13,8 +13,7 @@
 //! | [`source`] | the contract of everything that yields noise |
 //! | [`health`] | start-up and continuous tests of the samples, SP 800-90B sections 4.3 and 4.4 |
 //! | [`event`] | some noise on its way to one pool, and the bounded queue for data that outsiders mix in |
-//! | [`pool`] | the 32 pools of Fortuna's accumulator, and when a reseed is due |
-//! | [`distribution`] | which node gets which seed |
+//! | [`pool`] | the 32 pools of Fortuna's accumulator, when a reseed is due, and which node gets which seed |
 //! | [`generator`] | Fortuna's (K, C): reseed, canonical read, reservation for a concurrent read |
 //! | [`node`] | a generator per NUMA node, and the mailbox by which it gets its seeds without waiting |
 //! | [`tap`] | a thread's own key and buffer, under fast key erasure |
@@ -33,7 +32,6 @@
 
 extern crate alloc;
 
-pub mod distribution;
 pub mod event;
 pub mod generator;
 pub mod health;
@@ -43,8 +41,6 @@ pub mod seed_file;
 pub mod source;
 pub mod tap;
 pub mod topology;
-
-mod sync;
 
 pub use wellspring_cipher::{Backend, KEY_BYTES, Prf, sha256};
 use zeroize::optimization_barrier;
@@ -57,4 +53,20 @@ use zeroize::optimization_barrier;
 pub fn wipe<const N: usize>(bytes: &mut [u8; N]) {
     *bytes = [0; N];
     optimization_barrier(bytes);
+}
+
+mod sync {
+    //! The atomics of the lock-free parts: the real ones, or loom's in a model check.
+    //!
+    //! Not every processor has atomics of 64 bits (32-bit Arm before version 6K, MIPS and PowerPC have none). Therefore
+    //! words that only carry data are `usize`.
+
+    #[cfg(not(loom))]
+    pub(crate) use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+    #[cfg(loom)]
+    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+    /// The bytes of a word that carries data: 8, or 4 on 32-bit targets.
+    pub(crate) const WORD_BYTES: usize = size_of::<usize>();
 }

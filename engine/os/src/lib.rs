@@ -1,22 +1,19 @@
 //! The parts of an operating system that wellspring uses, as safe functions and types.
 //!
 //! ```text
-//! zeroed        types for which memory full of zeros is a valid value
-//! memory        pages that are locked, left out of core dumps, and wiped in a child process
+//! memory        pages that are locked, left out of core dumps, and wiped in a child process; types for which memory full of
+//!               zeros is a valid value; wipes a call's bytes from the stack
 //! signals       a stretch of code that no signal handler interrupts
 //! lock          a lock that a child process never waits for
-//! lock_limit    the part of the limit of locked memory that is not the program's
 //! locked_memory how much secret memory may be swapped out
 //! slots         8 KiB of such memory, identified by a serial number
-//! thread        the data of one thread: its depth, its slots, its generation
-//! thread_exit   releases slots when a thread ends or the library is unloaded
-//! thread_state  a state per thread and nesting depth
-//! owned         a state that a value owns
-//! fork_stamp    a number that a fork changes
+//! thread        the data of one thread: its depth, its slots, its generation; releases slots when a thread ends
+//! thread_state  a state per thread and nesting depth, and a state that a value owns
 //! thread_words  four words per thread without a secret, which no child and no handler repeats
-//! inheritance   a secret that fork(3) takes from a parent to its child
-//! fork_handlers what fork(3) calls
-//! wipe_at_fork  wipes the memory of a child where the kernel does not
+//! fork          what fork(3) calls
+//!   inheritance   a secret that fork(3) takes from a parent to its child
+//!   fork_stamp    a number that a fork changes
+//!   wipe_at_fork  wipes the memory of a child where the kernel does not
 //! sandbox       reads without a system call
 //! system_calls  whether this process may still make them
 //! vdso          getrandom without a system call
@@ -24,20 +21,17 @@
 //! clone_words   words on such pages, whose sum changes when this machine was cloned
 //! users         of this process, and users without a number
 //! trusted_file  files that are trusted because root or this user owns them; replaced atomically
-//! file_fault    why a file is not trusted
 //! descriptor    files that are opened by raw system calls
 //! waker         wakes a thread that sleeps
-//! once_box      a value made once for a process, without a lock
-//! shared        a value with several owners
+//! shared        a value with several owners, and a value made once for a process, without a lock
 //! os            getrandom(2), clocks, small files, the CPU this thread runs on
-//! os_error      the error for the operating system's numbers
+//! os_error      the error for the operating system's numbers, and why a file is not trusted
 //! cpu           cycle counter, the processor's random numbers
-//! stack         wipes a call's bytes from the stack
 //! ```
 //!
 //! # Systems
 //!
-//! All above is written once, on top of a folder for each system: `linux` (3.17 or later), `portable/unix` (macOS, the
+//! All above is written once, on top of a module for each system: `linux` (3.17 or later), `portable/unix` (macOS, the
 //! BSDs) and `portable/windows`. Each has the same modules, which keep this contract:
 //!
 //! - `pages`: `map` gives zeroed memory that a child finds zeroed, and that is in no core dump where the system can leave it
@@ -68,7 +62,7 @@
 //! Every state is in memory that a child finds zeroed. Linux (`MADV_WIPEONFORK`, from 4.14 on) and the BSDs
 //! (`INHERIT_ZERO`) do so for every kind of fork: fork(3), a raw clone(2), a fork in a signal handler. Where the system has
 //! no such memory (macOS, gVisor), a handler of fork(3) wipes it. So zeroed memory must be a valid, unused state.
-//! [`zeroed::Zeroed`] says so for a type; [`lock::Lock`] and [`thread_state::ThreadStates`] need it.
+//! [`memory::Zeroed`] says so for a type; [`lock::Lock`] and [`thread_state::ThreadStates`] need it.
 //!
 //! # Miri
 //!
@@ -119,30 +113,21 @@ cfg_if! {
         pub mod cpu;
         #[cfg(unix)]
         pub mod descriptor;
-        mod file_fault;
-        pub mod fork_handlers;
-        pub mod fork_stamp;
-        pub mod inheritance;
+        pub mod fork;
         pub mod lock;
-        mod lock_limit;
         pub mod locked_memory;
         pub mod memory;
-        pub mod once_box;
         pub mod os_error;
-        pub mod owned;
         pub mod sandbox;
         pub mod shared;
         pub mod signals;
         mod slots;
-        pub mod stack;
         mod system_calls;
         mod thread;
-        mod thread_exit;
         pub mod thread_state;
         pub mod thread_words;
         #[cfg(unix)]
         pub mod trusted_file;
-        pub mod zeroed;
 
         pub use system::{os, shared_page, vdso, waker};
         #[cfg(windows)]
@@ -150,12 +135,12 @@ cfg_if! {
         #[cfg(unix)]
         pub use system::users;
 
-        // On Linux where the kernel does not wipe.
+        pub use fork::{fork_stamp, inheritance};
         #[cfg(any(
             all(target_os = "linux", not(wellspring_test_portable)),
             target_vendor = "apple",
             wellspring_test_at_fork
         ))]
-        mod wipe_at_fork;
+        use fork::wipe_at_fork;
     }
 }

@@ -1,9 +1,9 @@
 //! A lock that a child process never waits for.
 
+use crate::memory::Zeroed;
 use crate::sandbox;
 use crate::signals::SignalsBlocked;
 use crate::system::{futex, pages};
-use crate::zeroed::Zeroed;
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU32, Ordering};

@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 ///   kernel's own generator, once a minute. [`os_random`](os::os_random) fails with `ENOSYS`.
 /// - A thread or an owned state gets a slot only if one is mapped and free:
 ///   [`ThreadStates::reserve`](crate::thread_state::ThreadStates::reserve) and
-///   [`OwnedState::reserve`](crate::owned::OwnedState::reserve) map slots in advance.
+///   [`OwnedState::reserve`](crate::thread_state::OwnedState::reserve) map slots in advance.
 /// - [`current_cpu`](os::current_cpu) returns 0 if the system has no vDSO function for it. Only x86-64 has one.
 /// - [`cycles`](crate::cpu::cycles) is a clock of milliseconds on x86, where strict seccomp(2) takes the cycle counter.
 /// - [`now_ms`](os::now_ms) returns the time of this call from then on if the system has no vDSO function for clocks.

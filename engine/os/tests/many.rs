@@ -4,7 +4,7 @@ mod common;
 
 use common::{Counters, mappings, next, with_owned};
 use std::sync::Mutex;
-use wellspring_os::owned::OwnedState;
+use wellspring_os::thread_state::OwnedState;
 
 /// One test at a time: each looks at the mappings of the whole process.
 static ALONE: Mutex<()> = Mutex::new(());

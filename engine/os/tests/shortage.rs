@@ -5,7 +5,7 @@ mod common;
 use common::{in_child, with_owned};
 use wellspring_os::locked_memory::unlocked_bytes;
 use wellspring_os::memory::Wiped;
-use wellspring_os::owned::OwnedState;
+use wellspring_os::thread_state::OwnedState;
 use wellspring_os::thread_state::ThreadStates;
 
 fn count(owned: &mut OwnedState<u64>) -> Option<u64> {

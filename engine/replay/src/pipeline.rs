@@ -2,10 +2,9 @@
 
 use crate::fields::{ReplayError, hex};
 use std::fmt;
-use wellspring_core::distribution::Distribution;
 use wellspring_core::generator::Reservation;
 use wellspring_core::node::{Inlet, Node};
-use wellspring_core::pool::{RESEED_INTERVAL_MS, Trigger};
+use wellspring_core::pool::{Distribution, RESEED_INTERVAL_MS, Trigger};
 use wellspring_core::{Backend, KEY_BYTES, Prf};
 
 pub use wellspring_core::event::Event;

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use wellspring_core::sha256::Sha256;
 use wellspring_core::source::{MinEntropy, Source, SourceError, Symbol};
 use wellspring_os::cpu::Instruction;
-use wellspring_os::stack::erase_below;
+use wellspring_os::memory::erase_below;
 
 /// RDSEED, or RDRAND where there is no RDSEED; on arm64 RNDRRS.
 ///

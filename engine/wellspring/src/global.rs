@@ -3,10 +3,10 @@
 use crate::engine::{Engine, EngineInner, Harvester, Reader, Stats};
 use crate::error::Error;
 use core::mem::MaybeUninit;
-use wellspring_os::fork_handlers;
+use wellspring_os::fork;
 use wellspring_os::inheritance::SECRET_BYTES;
 use wellspring_os::memory::zeroed_bytes;
-use wellspring_os::once_box::{OnceBox, OnceRef};
+use wellspring_os::shared::{OnceBox, OnceRef};
 use wellspring_os::thread_state::CurrentThread;
 
 static ENGINE: OnceBox<Engine> = OnceBox::new();
@@ -61,7 +61,7 @@ impl Engine {
     #[inline(always)]
     pub fn try_process() -> Result<&'static Engine, Error> {
         ENGINE.get_or_try_init(|| {
-            fork_handlers::seed_children(draw_for_child)?;
+            fork::seed_children(draw_for_child)?;
             Engine::builder().build()
         })
     }

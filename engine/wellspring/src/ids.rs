@@ -36,16 +36,11 @@
 //! Everyone who sees an identifier can read its time, and tell which of two came first. Take [`uuid4`] where that must stay
 //! hidden, and [`bytes`](crate::bytes) for secrets.
 
-mod text;
-
 use crate::global;
-pub(crate) use text::base64url_digit;
-pub use text::{Text, base64url_text, hex_text, ulid_text, uuid_text};
+use core::fmt;
+use core::ops::Deref;
 use wellspring_os::os;
 use wellspring_os::thread_state::CurrentThread;
-
-#[doc(hidden)]
-pub use text::{write_hex, write_ulid, write_uuid};
 
 /// Bits of the counter. The time has the other 46 of a word: enough up to the year 4199.
 const COUNTER_BITS: u32 = 18;
@@ -135,5 +130,289 @@ fn place_after(last: u64, now_ms: u64, start: u64) -> u64 {
     if is_later { now } else { last + 1 }
 }
 
+// Identifiers as text: arithmetic on eight digits at once, without a table that could be seen in the cache.
+
+/// A text of `N` ASCII characters, without an allocation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Text<const N: usize>([u8; N]);
+
+impl<const N: usize> Text<N> {
+    /// `characters` are ASCII.
+    pub(crate) const fn new(characters: [u8; N]) -> Self {
+        Self(characters)
+    }
+}
+
+impl<const N: usize> Deref for Text<N> {
+    type Target = str;
+
+    #[inline]
+    fn deref(&self) -> &str {
+        // All of it is ASCII.
+        str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl<const N: usize> fmt::Display for Text<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self)
+    }
+}
+
+impl<const N: usize> fmt::Debug for Text<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+/// The text of a UUID: hexadecimal digits in lower case, in groups of 8, 4, 4, 4 and 12.
+#[must_use]
+#[inline]
+pub fn uuid_text(id: [u8; 16]) -> Text<36> {
+    let mut text = [0; 36];
+    write_uuid(id, &mut text);
+    Text(text)
+}
+
+/// Not by way of a [`Text`]: a copy of it would wait for the small stores to end, for longer than they take.
+#[doc(hidden)]
+#[inline(always)]
+#[doc(hidden)]
+pub fn write_uuid(id: [u8; 16], text: &mut [u8; 36]) {
+    let [first, second, third, last] = *id.as_chunks().0 else {
+        unreachable!("16 bytes are 4 times 4");
+    };
+    for place in [8, 13, 18, 23] {
+        text[place] = b'-';
+    }
+    text[..8].copy_from_slice(&hex_digits(first));
+    text[9..13].copy_from_slice(&hex_digits(second)[..4]);
+    text[14..18].copy_from_slice(&hex_digits(second)[4..]);
+    text[19..23].copy_from_slice(&hex_digits(third)[..4]);
+    text[24..28].copy_from_slice(&hex_digits(third)[4..]);
+    text[28..].copy_from_slice(&hex_digits(last));
+}
+
+/// The text of a ULID: 26 digits of Crockford's base 32, in upper case.
+#[must_use]
+#[inline]
+pub fn ulid_text(id: [u8; 16]) -> Text<26> {
+    let mut text = [0; 26];
+    write_ulid(id, &mut text);
+    Text(text)
+}
+
+#[doc(hidden)]
+#[inline(always)]
+#[doc(hidden)]
+pub fn write_ulid(id: [u8; 16], text: &mut [u8; 26]) {
+    let id = u128::from_be_bytes(id);
+    text[..2].copy_from_slice(&base32_digits((id >> 120) as u64)[6..]);
+    text[2..10].copy_from_slice(&base32_digits((id >> 80) as u64));
+    text[10..18].copy_from_slice(&base32_digits((id >> 40) as u64));
+    text[18..].copy_from_slice(&base32_digits(id as u64));
+}
+
+/// The text of a trace id: hexadecimal digits in lower case. `DIGITS` is twice `BYTES`.
+#[must_use]
+#[inline]
+pub fn hex_text<const BYTES: usize, const DIGITS: usize>(id: [u8; BYTES]) -> Text<DIGITS> {
+    const { assert!(DIGITS == 2 * BYTES) };
+    let mut digits = [0; DIGITS];
+    write_hex(&id, &mut digits);
+    Text(digits)
+}
+
+/// The text of a token: the 64 letters, digits, `-` and `_` of base64url (RFC 4648, section 5), without padding. `DIGITS` is
+/// 4 for every 3 bytes, and 2 or 3 for the 1 or 2 that may be left: 43 for 32 bytes.
+///
+/// ```
+/// let token = wellspring::ids::base64url_text::<32, 43>(wellspring::bytes());
+/// assert_eq!(token.len(), 43);
+/// ```
+#[must_use]
+pub fn base64url_text<const BYTES: usize, const DIGITS: usize>(token: [u8; BYTES]) -> Text<DIGITS> {
+    const { assert!(DIGITS == (8 * BYTES).div_ceil(6)) };
+    let mut digits = [0; DIGITS];
+    for (three, four) in token.chunks(3).zip(digits.chunks_mut(4)) {
+        let mut bytes = [0; 4];
+        bytes[1..][..three.len()].copy_from_slice(three);
+        let bits = u32::from_be_bytes(bytes);
+        for (place, digit) in four.iter_mut().enumerate() {
+            *digit = base64url_digit(bits >> (18 - 6 * place) & 63);
+        }
+    }
+    Text(digits)
+}
+
+/// The digit of six bits; the first 62 are letters and digits. By additions: a table would be seen in the cache.
+#[inline(always)]
+pub(crate) fn base64url_digit(six: u32) -> u8 {
+    let from = |first: u32| (six + 64 - first) >> 6;
+    let small = from(26) * u32::from(b'a' - b'Z' - 1);
+    // After z comes 0, after 9 comes -, after - comes _.
+    let digits = from(52) * (u32::from(b'z') + 1 - u32::from(b'0'));
+    let minus = from(62) * (u32::from(b'9') + 1 - u32::from(b'-'));
+    let underscore = from(63) * (u32::from(b'_') - u32::from(b'-') - 1);
+    (six + u32::from(b'A') + small + underscore - digits - minus) as u8
+}
+
+/// Writes the two hexadecimal digits of each byte.
+#[doc(hidden)]
+#[inline(always)]
+#[doc(hidden)]
+pub fn write_hex(bytes: &[u8], digits: &mut [u8]) {
+    let (fours, rest) = bytes.as_chunks();
+    let (eights, last) = digits.as_chunks_mut();
+    for (four, eight) in fours.iter().zip(eights) {
+        *eight = hex_digits(*four);
+    }
+    let mut four = [0; 4];
+    four[..rest.len()].copy_from_slice(rest);
+    last.copy_from_slice(&hex_digits(four)[..last.len()]);
+}
+
+/// One in each byte of a word.
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+#[inline(always)]
+fn hex_digits(four: [u8; 4]) -> [u8; 8] {
+    // Half a byte to each byte, in three steps.
+    let halves = u64::from(u32::from_be_bytes(four));
+    let halves = (halves | halves << 16) & 0x0000_ffff_0000_ffff;
+    let halves = (halves | halves << 8) & 0x00ff_00ff_00ff_00ff;
+    let halves = (halves | halves << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    let letters = from(halves, 10) * u64::from(b'a' - b'0' - 10);
+    (halves + u64::from(b'0') * ONES + letters).to_be_bytes()
+}
+
+/// The digits of the last 40 bits: `0`..`9` and `A`..`Z` without `I`, `L`, `O` and `U`.
+#[inline(always)]
+fn base32_digits(bits: u64) -> [u8; 8] {
+    // 5 bits to each byte, in three steps.
+    let fives = (bits << 12 & 0x000f_ffff_0000_0000) | (bits & 0x000f_ffff);
+    let fives = (fives << 6 & 0x03ff_0000_03ff_0000) | (fives & 0x0000_03ff_0000_03ff);
+    let fives = (fives << 3 & 0x1f00_1f00_1f00_1f00) | (fives & 0x001f_001f_001f_001f);
+    // At each gap the distance to ASCII grows.
+    let letters = from(fives, 10) * u64::from(b'A' - b'0' - 10);
+    let gaps = from(fives, 18) + from(fives, 20) + from(fives, 22) + from(fives, 27);
+    (fives + u64::from(b'0') * ONES + letters + gaps).to_be_bytes()
+}
+
+/// One in each byte that is `first` or more; all are below 32.
+#[inline(always)]
+fn from(bytes: u64, first: u64) -> u64 {
+    (bytes + (32 - first) * ONES) >> 5 & ONES
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn uuid(text: &str) -> [u8; 16] {
+        let digits: String = text.chars().filter(|&digit| digit != '-').collect();
+        u128::from_str_radix(&digits, 16).unwrap().to_be_bytes()
+    }
+
+    #[test]
+    fn the_layouts_and_texts_are_those_of_the_rfc() {
+        // RFC 9562, appendix A.3.
+        let random = uuid("919108f7-52d1-3320-5bac-f847db4148a8");
+        let id = uuid4_of(random);
+        assert_eq!(&*uuid_text(id), "919108f7-52d1-4320-9bac-f847db4148a8");
+        // Appendix A.6: rand_a and the first 6 bits of rand_b are our counter.
+        let (time_ms, rand_a, rand_b) = (0x017f_22e2_79b0, 0xcc3, 0x18c4_dc0c_0c07_398f_u64);
+        let place = time_ms << COUNTER_BITS | rand_a << 6 | rand_b >> 56;
+        let id = uuid7_at(place, u128::from(rand_b));
+        assert_eq!(&*uuid_text(id), "017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
+    }
+
+    #[test]
+    fn the_layout_and_text_of_a_ulid_are_those_of_its_specification() {
+        let id = uuid("01563e3ab5d3d6764c61efb99302bd5b");
+        assert_eq!(&*ulid_text(id), "01ARZ3NDEKTSV4RRFFQ69G5FAV");
+        assert_eq!(&*ulid_text([255; 16]), "7ZZZZZZZZZZZZZZZZZZZZZZZZZ");
+        let value = u128::from_be_bytes(id);
+        assert_eq!(ulid_at((value >> 62) as u64, value), id);
+        let all: HashSet<char> = (0..32u128)
+            .map(|digit| ulid_text(digit.to_be_bytes()).chars().last().unwrap())
+            .collect();
+        assert_eq!(all, "0123456789ABCDEFGHJKMNPQRSTVWXYZ".chars().collect());
+    }
+
+    #[test]
+    fn the_digits_of_all_bytes_are_those_of_the_standard_library() {
+        for byte in 0..=255u8 {
+            let text: Text<8> = hex_text([byte, 0x5a, !byte, byte]);
+            assert_eq!(
+                &*text,
+                format!("{byte:02x}5a{:02x}{byte:02x}", !byte).as_str()
+            );
+        }
+        let mut odd = [0; 10];
+        write_hex(&[1, 2, 3, 4, 0xf5], &mut odd);
+        assert_eq!(&odd, b"01020304f5");
+        assert_eq!(format!("{:>10}|", hex_text::<4, 8>([0; 4])), "  00000000|");
+    }
+
+    #[test]
+    fn a_clock_that_stands_or_goes_back_does_not_break_the_order() {
+        let first = place_after(0, 1000, 7);
+        assert_eq!((first >> COUNTER_BITS, first & 0x3_ffff), (1000, 7));
+        // The same millisecond, and earlier ones: one more. Never the random start.
+        for now_ms in [1000, 999, 0] {
+            assert_eq!(place_after(first, now_ms, 0x1_ffff), first + 1);
+        }
+        assert_eq!(
+            place_after(first, 1001, 3) - (first - 7),
+            (1 << COUNTER_BITS) + 3
+        );
+        // An overflow continues in the next millisecond, and stays ahead until the clock comes there.
+        let last = (1000 << COUNTER_BITS) + (1 << COUNTER_BITS) - 1;
+        let ahead = place_after(last, 1000, 5);
+        assert_eq!(ahead, 1001 << COUNTER_BITS);
+        assert_eq!(place_after(ahead, 1001, 5), ahead + 1);
+    }
+
+    #[test]
+    fn every_bit_of_an_identifier_is_fixed_or_changes() {
+        const VERSION_AND_VARIANT: u128 = 0xf000_c000_0000_0000_0000;
+        // The time hardly changes while this runs, and the first bit of a counter that begins is 0.
+        const TIME: u128 = u128::MAX << 80;
+        type Make = fn() -> [u8; 16];
+        let identifiers: [(Make, u128); 3] = [
+            (uuid4, VERSION_AND_VARIANT),
+            (uuid7, TIME | VERSION_AND_VARIANT | 1 << 75),
+            (ulid, TIME | 1 << 79),
+        ];
+        for (make, fixed) in identifiers {
+            let (mut ones, mut zeros) = (0, 0);
+            // A thread begins a counter.
+            for _ in 0..200 {
+                let id = std::thread::spawn(make).join().unwrap();
+                let id = u128::from_be_bytes(id);
+                (ones, zeros) = (ones | id, zeros | !id);
+            }
+            assert_eq!((ones & zeros) | fixed, u128::MAX, "{fixed:x}");
+            assert_eq!(ones & zeros & fixed & !TIME, 0, "{fixed:x}");
+        }
+    }
+
+    #[test]
+    fn the_text_of_a_token_is_that_of_rfc_4648() {
+        // Section 10.
+        assert_eq!(&*base64url_text::<0, 0>([]), "");
+        assert_eq!(&*base64url_text::<1, 2>(*b"f"), "Zg");
+        assert_eq!(&*base64url_text::<2, 3>(*b"fo"), "Zm8");
+        assert_eq!(&*base64url_text::<3, 4>(*b"foo"), "Zm9v");
+        assert_eq!(&*base64url_text::<6, 8>(*b"foobar"), "Zm9vYmFy");
+        // Table 2: each digit at each of the four places.
+        let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        for (number, digit) in digits.chars().enumerate() {
+            let bytes = (number as u32 * 0x0004_1041).to_be_bytes();
+            let text = base64url_text::<3, 4>([bytes[1], bytes[2], bytes[3]]);
+            assert!(text.chars().all(|each| each == digit), "{number}: {text}");
+        }
+    }
+}

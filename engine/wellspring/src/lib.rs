@@ -56,12 +56,8 @@ mod error;
 mod fresh_entropy;
 mod global;
 pub mod ids;
-mod mode;
 #[doc(hidden)]
 pub mod numbers;
-#[cfg(any(feature = "rand_core_06", feature = "rand_core_09"))]
-mod older_rand_core;
-mod random;
 mod rng;
 pub mod seed_file;
 mod topology_linux;
@@ -69,22 +65,20 @@ mod topology_linux;
 #[doc(hidden)]
 pub use engine::Totals;
 pub use engine::{
-    Engine, EngineBuilder, Harvester, HarvesterStats, NodeStats, Phase, PoolStats, SourceStats,
-    Stats,
+    Engine, EngineBuilder, Harvester, HarvesterStats, Mode, NodeStats, Phase, PoolStats,
+    SourceStats, Stats, UnknownMode,
 };
 pub use error::Error;
 pub use global::{
     bytes, diverge_from_clones, fill, fill_uninit, generation, reseed, start_harvester, stats,
     try_fill,
 };
-pub use mode::{Mode, UnknownMode};
 pub use numbers::Integer;
 #[doc(hidden)]
 pub use numbers::u64_from_words;
-pub use random::{Random, random};
 pub use rng::{
-    LocalRng, ThreadRng, alphanumeric, below, bool, choose, choose_multiple, choose_weighted, f64,
-    range, rng, shuffle, u16, u32, u64,
+    LocalRng, Random, ThreadRng, alphanumeric, below, bool, choose, choose_multiple,
+    choose_weighted, f64, random, range, rng, shuffle, u16, u32, u64,
 };
 pub use wellspring_core::health::SourceHealth;
 pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};

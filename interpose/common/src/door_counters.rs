@@ -8,8 +8,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use rustix::fd::AsFd;
 use std::ffi::CString;
 use wellspring_os::memory::Wiped;
-use wellspring_os::once_box::OnceBox;
 use wellspring_os::os_error::OsError;
+use wellspring_os::shared::OnceBox;
 use wellspring_os::shared_page::{SharedPage, SharedPageMut};
 
 /// The environment variable that holds the path of the page.

@@ -8,7 +8,7 @@ use std::path::Path;
 use wellspring::clone_detection::GenerationPage;
 use wellspring::{Backend, Engine, LocalRng, Mode, Prf};
 use wellspring_cipher::Keystream;
-use wellspring_os::owned::OwnedState;
+use wellspring_os::thread_state::OwnedState;
 use wellspring_os::thread_state::ThreadStates;
 use wellspring_pseudo_thread as pseudo;
 

@@ -266,7 +266,7 @@ fn an_owner_without_a_number_in_the_user_namespace_is_a_fault_of_its_own() {
 
 #[test]
 fn a_path_is_split_into_its_directory_and_its_name() {
-    use super::directory::split;
+    use super::split;
     for (path, directory, name) in [
         (
             "/run/wellspring/generation",

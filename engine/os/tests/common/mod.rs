@@ -11,9 +11,9 @@ pub(crate) use testkit::stepping;
 pub(crate) use testkit::timer::handle;
 
 use std::time::{Duration, Instant};
-use wellspring_os::owned::{OwnedLongRead, OwnedState};
+use wellspring_os::memory::Zeroed;
+use wellspring_os::thread_state::{OwnedLongRead, OwnedState};
 use wellspring_os::thread_state::{State, ThreadRead, ThreadStates};
-use wellspring_os::zeroed::Zeroed;
 
 /// States that count.
 pub(crate) type Counters = ThreadStates<u64, u64>;

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
+use wellspring_os::memory::erase_below;
 use wellspring_os::os::{read_file, sleep_ns};
-use wellspring_os::stack::erase_below;
 use zeroize::Zeroizing;
 
 /// The machine's interrupts from one reading to the next, a millisecond later.

@@ -3,7 +3,7 @@
 use super::clock::{Steps, stamp};
 use std::sync::Mutex;
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
-use wellspring_os::stack::erase_below;
+use wellspring_os::memory::erase_below;
 
 /// How long a fixed piece of work takes: 256 reads and writes in 64 KiB, each at a place that depends on the
 /// content of the last.

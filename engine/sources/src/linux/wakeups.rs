@@ -4,8 +4,8 @@ use super::clock::{Steps, stamp};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed};
+use wellspring_os::memory::erase_below;
 use wellspring_os::os::sleep_ns;
-use wellspring_os::stack::erase_below;
 
 /// How late a thread wakes after it asked to sleep for a microsecond.
 ///

@@ -3,13 +3,11 @@
 use super::Engine;
 use super::collector::Collector;
 use super::harvester::{Harvester, HarvesterHandle, Running};
-use super::inner::{EngineInner, EngineSeedFile};
-use super::nodes::Nodes;
+use super::inner::{EngineInner, EngineSeedFile, Mode};
+use super::nodes::{Nodes, Taps};
 use super::samples::SourceEntry;
-use super::taps::Taps;
 use crate::clone_detection::{CloneDetector, WatchedPaths};
 use crate::error::Error;
-use crate::mode::Mode;
 use crate::seed_file::{Identity, SeedStore};
 use crate::topology_linux;
 use core::sync::atomic::AtomicU64;
@@ -24,7 +22,7 @@ use wellspring_core::{Backend, Prf};
 use wellspring_os::descriptor::OwnedFd;
 use wellspring_os::memory::try_vec;
 use wellspring_os::shared::Shared;
-use wellspring_os::{os, stack};
+use wellspring_os::{memory, os};
 use wellspring_sources::{Cpu, Os};
 use zeroize::Zeroizing;
 
@@ -125,7 +123,7 @@ impl EngineBuilder {
             hash.finish_into(&mut digest);
             place.set(&*digest, 8 * DIGEST_BYTES as u32);
         }
-        stack::erase_below();
+        memory::erase_below();
         self
     }
 
@@ -232,7 +230,7 @@ impl EngineBuilder {
         let seed_file = seed_file.map(|(path, start)| start(path, self.identity, &nodes));
         let seed_file = seed_file.transpose()?;
         if self.seed.is_some() || seed_file.is_some() {
-            stack::erase_below();
+            memory::erase_below();
         }
         Ok(Shared::try_new(EngineInner {
             mode: self.mode,

@@ -8,12 +8,11 @@
 //! With a [harvester](super::harvester) its thread makes a round every 100 ms. Without one, readers on the slow path
 //! harvest [inline](super::inline_harvest).
 
-use super::nodes::{Nodes, Phase};
+use super::nodes::{Nodes, Phase, Taps};
 use super::samples::{
     CollectorState, MAX_SOURCES, PoolMeters, SEEDING_SAMPLE_BYTES, Samples, SourceEntry,
     SourceStats, this_thread,
 };
-use super::taps::Taps;
 use crate::error::Error;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use wellspring_core::event::{Event, Queue};
@@ -23,10 +22,9 @@ use wellspring_core::topology::Topology;
 use wellspring_core::wipe;
 use wellspring_os::inheritance::with_secret;
 use wellspring_os::lock::Lock;
-use wellspring_os::memory::{Wiped, try_box};
+use wellspring_os::memory::{Wiped, Zeroed, try_box};
 use wellspring_os::signals::SignalsBlocked;
-use wellspring_os::zeroed::Zeroed;
-use wellspring_os::{cpu, os, sandbox, stack};
+use wellspring_os::{cpu, memory, os, sandbox};
 use zeroize::Zeroize;
 
 /// The draws on all fast sources before seeding stops for now: enough for a source that yields 32 bytes at a time.
@@ -138,7 +136,7 @@ impl Collector {
         round.events = state.events.wrapping_sub(events);
         self.deliver(&mut state, now_ms, target, &signals);
         drop(state);
-        stack::erase_below();
+        memory::erase_below();
         round
     }
 
@@ -149,7 +147,7 @@ impl Collector {
             self.admit_slow(source, &sample[..length]);
         }
         sample.zeroize();
-        stack::erase_below();
+        memory::erase_below();
     }
 
     /// Moves a sample to the pools. The harvester waits for their lock, but not without end: a fast source that never

@@ -24,7 +24,7 @@ use super::samples::SEEDING_SAMPLE_BYTES;
 use core::sync::atomic::Ordering;
 use wellspring_core::pool::RESEED_INTERVAL_MS;
 use wellspring_os::signals::SignalsBlocked;
-use wellspring_os::{os, stack};
+use wellspring_os::{memory, os};
 
 /// A part of a harvest, for one read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl EngineInner {
             let target = self.seed_target();
             self.collector
                 .harvest_step(step, due.now_ms, target, &signals);
-            stack::erase_below();
+            memory::erase_below();
         }
         HarvestedStep::Made
     }
@@ -191,9 +191,8 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Engine;
+    use crate::engine::{Engine, Mode};
     use crate::error::Error;
-    use crate::mode::Mode;
     use core::cell::RefCell;
     use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
     use std::sync::Arc;

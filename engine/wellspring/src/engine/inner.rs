@@ -7,25 +7,24 @@
 //! ```
 
 use super::collector::{Collector, SeedTarget};
-use super::harvester_status::{HarvesterStats, HarvesterStatus};
-use super::nodes::{NodeStats, Nodes, Phase};
+use super::nodes::{NodeStats, Nodes, OwnedTap, Phase, Taps};
 use super::samples::{PoolStats, SourceStats};
-use super::taps::{OwnedTap, Taps};
 use crate::clone_detection::{CloneDetectionStats, CloneDetector};
 use crate::error::Error;
 use crate::fresh_entropy::FreshEntropy;
-use crate::mode::Mode;
 use crate::seed_file::{SeedFileError, SeedFileStats, SeedStore};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::fmt;
+use core::str::FromStr;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
 use wellspring_core::generator::Reservation;
 use wellspring_core::health::SourceHealth;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_core::{Backend, KEY_BYTES};
 use wellspring_os::locked_memory::unlocked_bytes;
-use wellspring_os::memory::Wiped;
+use wellspring_os::memory::{Wiped, Zeroed};
 use wellspring_os::signals::SignalsBlocked;
-use wellspring_os::{os, stack};
+use wellspring_os::{memory, os};
 use zeroize::Zeroizing;
 
 /// Shared by the clones of an engine, its harvester and its [`LocalRng`](crate::LocalRng)s.
@@ -92,7 +91,7 @@ impl EngineInner {
     #[inline(never)]
     pub(super) fn seed(&self, need: Phase, signals: &SignalsBlocked) -> Result<(), Error> {
         let seeded = self.collector.seed(need, self.seed_target(), signals);
-        stack::erase_below();
+        memory::erase_below();
         seeded
     }
 
@@ -115,7 +114,7 @@ impl EngineInner {
         self.nodes.stir_all(entropy, signals);
         self.collector.mix(entropy, || ());
         let generation = self.taps.announce();
-        stack::erase_below();
+        memory::erase_below();
         generation
     }
 
@@ -132,7 +131,7 @@ impl EngineInner {
     pub(super) fn reseed(&self) -> Result<u64, Error> {
         let reseeded = self.collector.reseed(self.seed_target());
         let generation = self.taps.announce();
-        stack::erase_below();
+        memory::erase_below();
         reseeded.map(|()| generation)
     }
 
@@ -156,7 +155,7 @@ impl EngineInner {
             fetched.map_err(|_| SeedFileError::NotSeeded)?;
         }
         let saved = seed_file.store.save(&secrets, FULL_CREDIT_BITS);
-        stack::erase_below();
+        memory::erase_below();
         if saved.is_ok() {
             let saved_generation = &seed_file.saved_generation;
             saved_generation.store(generation, Ordering::Relaxed);
@@ -304,4 +303,161 @@ pub struct Totals {
     pub events_dropped: u64,
     /// The bytes of secret memory, of all engines of this process, that the system refused to lock.
     pub unlocked_bytes: u64,
+}
+
+// The statistics of a harvester, which its thread writes.
+
+const ABSENT: u32 = 0;
+const ALIVE: u32 = 1;
+const ENDED: u32 = 2;
+
+/// Wiped on fork, as the thread is.
+#[repr(C)]
+pub(super) struct HarvesterStatus {
+    state: AtomicU32,
+    _reserved: u32,
+    rounds: AtomicU64,
+    events: AtomicU64,
+    cpu_time_us: AtomicU64,
+    last_round_ms: AtomicU64,
+    /// From this time on the thread is late.
+    late_from_ms: AtomicU64,
+}
+
+impl Zeroed for HarvesterStatus {
+    const ZERO: Self = Self {
+        state: AtomicU32::new(ABSENT),
+        _reserved: 0,
+        rounds: AtomicU64::new(0),
+        events: AtomicU64::new(0),
+        cpu_time_us: AtomicU64::new(0),
+        last_round_ms: AtomicU64::new(0),
+        late_from_ms: AtomicU64::new(0),
+    };
+}
+
+/// Statistics of a harvester.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HarvesterStats {
+    /// Whether it keeps its pace. If not (it panicked, or a source or a disk keeps it waiting), readers harvest inline.
+    pub alive: bool,
+    /// How often it looked for mixed data and at sources.
+    pub rounds: u64,
+    /// The events it moved to the pools: from fast sources, and of mixed data.
+    pub events: u64,
+    /// The time it has spent on a CPU, in microseconds.
+    pub cpu_time_us: u64,
+    /// The time since its last round ended, or since its start, in milliseconds.
+    pub last_round_ms_ago: u64,
+}
+
+impl HarvesterStatus {
+    /// Marks the thread as alive; `false` if it was.
+    pub(super) fn begin(&self, now_ms: u64) -> bool {
+        self.last_round_ms.store(now_ms, Ordering::Relaxed);
+        self.state.swap(ALIVE, Ordering::AcqRel) != ALIVE
+    }
+
+    pub(super) fn end(&self) {
+        self.state.store(ENDED, Ordering::Release);
+        self.late_from_ms.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether this process has no such thread and never had: it is a child of the process that started it.
+    pub(super) fn is_absent(&self) -> bool {
+        self.state.load(Ordering::Acquire) == ABSENT
+    }
+
+    pub(super) fn count_round(&self, events: u64) {
+        self.rounds.fetch_add(1, Ordering::Relaxed);
+        self.events.fetch_add(events, Ordering::Relaxed);
+    }
+
+    pub(super) fn report(&self, now_ms: u64, cpu_time_us: u64, late_from_ms: u64) {
+        self.cpu_time_us.store(cpu_time_us, Ordering::Relaxed);
+        self.last_round_ms.store(now_ms, Ordering::Relaxed);
+        self.late_from_ms.store(late_from_ms, Ordering::Relaxed);
+    }
+
+    /// `None` if this process has no harvester.
+    pub(super) fn stats(&self, now_ms: u64) -> Option<HarvesterStats> {
+        let state = self.state.load(Ordering::Relaxed);
+        let is_in_time = now_ms < self.late_from_ms.load(Ordering::Relaxed);
+        (state != ABSENT).then(|| HarvesterStats {
+            alive: state == ALIVE && is_in_time,
+            rounds: self.rounds.load(Ordering::Relaxed),
+            events: self.events.load(Ordering::Relaxed),
+            cpu_time_us: self.cpu_time_us.load(Ordering::Relaxed),
+            last_round_ms_ago: now_ms.saturating_sub(self.last_round_ms.load(Ordering::Relaxed)),
+        })
+    }
+}
+
+// The four read modes.
+
+/// The way in which an engine serves reads.
+///
+/// No lock is held while the output of a read is made, except in `Canonical`, for at most 4096 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Mode {
+    /// The root's lock is held while bytes are made, up to 4096 at a time, with a new key after each chunk:
+    /// FS&K, and FreeBSD's random(4) with `concurrent_read=0`.
+    Canonical,
+    /// Under the root's lock the output is only reserved (copy K and C, step C, new K), and then made without the lock:
+    /// random(4) with `concurrent_read=1`.
+    Concurrent,
+    /// Like `Concurrent`, on the generator of the reader's own NUMA node: Linux's per-node pools.
+    PerNode,
+    /// From the thread's tap. A node's lock is taken only to fetch a new tap key.
+    #[default]
+    PerThread,
+}
+
+impl Mode {
+    /// All modes, from the slowest to the fastest.
+    pub const ALL: [Mode; 4] = [
+        Mode::Canonical,
+        Mode::Concurrent,
+        Mode::PerNode,
+        Mode::PerThread,
+    ];
+
+    /// The name on the command line and in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Canonical => "canonical",
+            Mode::Concurrent => "concurrent",
+            Mode::PerNode => "per-node",
+            Mode::PerThread => "per-thread",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A text that names no mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownMode;
+
+impl fmt::Display for UnknownMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected canonical, concurrent, per-node or per-thread")
+    }
+}
+
+impl core::error::Error for UnknownMode {}
+
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = |mode: &Mode| mode.name() == text;
+        Mode::ALL.into_iter().find(named).ok_or(UnknownMode)
+    }
 }

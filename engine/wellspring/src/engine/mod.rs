@@ -3,13 +3,12 @@
 //! ```text
 //! builder         the settings of an engine, and how it is built
 //! read            every read, from the call to the bytes
-//! harvester       a thread that gathers noise, so that no reader has to; harvester_status: its statistics
+//! harvester       a thread that gathers noise, so that no reader has to
 //! inline_harvest  one harvest on a reader's call, if no harvester does it
-//! inner           the engine itself: the parts below, all work that needs more than one of them, and statistics
+//! inner           the engine itself: the parts below, all work that needs more than one of them, modes and statistics
 //! collector       the pools, mixed data, and the seeds for the nodes
 //! samples         from a source to the pools
-//! nodes           one generator for each NUMA node, and how far they are seeded
-//! taps            a key and a buffer for each thread and nesting depth
+//! nodes           one generator for each NUMA node, how far they are seeded, and the taps of threads and owners
 //! ```
 //!
 //! Each part has its own state and knows only parts below it. [`inner::EngineInner`] has all of them.
@@ -17,7 +16,6 @@
 mod builder;
 mod collector;
 mod harvester;
-mod harvester_status;
 mod inline_harvest;
 mod inner;
 mod nodes;
@@ -25,20 +23,17 @@ mod nodes;
 mod noise_tests;
 mod read;
 mod samples;
-mod taps;
 
 pub use builder::EngineBuilder;
 pub use harvester::Harvester;
-pub use harvester_status::HarvesterStats;
 pub(crate) use inner::EngineInner;
-pub use inner::{Stats, Totals};
+pub use inner::{HarvesterStats, Mode, Stats, Totals, UnknownMode};
+pub(crate) use nodes::OwnedTap;
 pub use nodes::{NodeStats, Phase};
 pub(crate) use read::Reader;
 pub use samples::{PoolStats, SourceStats};
-pub(crate) use taps::OwnedTap;
 
 use crate::error::Error;
-use crate::mode::Mode;
 use crate::numbers::numbers;
 use crate::seed_file::SeedFileError;
 use core::fmt;

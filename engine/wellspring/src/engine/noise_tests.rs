@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::collector::{Due, MIXED_EVENTS};
+use super::inner::Mode;
 use super::nodes::Phase;
-use crate::mode::Mode;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use wellspring_core::generator::Reservation;

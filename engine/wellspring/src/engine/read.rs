@@ -31,22 +31,20 @@
 //! Only a copy of the machine during the read needs a second comparison, after the bytes were taken: the sum of the watched
 //! words has changed since it was handled, before the tap was made current.
 //!
-//! [`Taps::announce`]: super::taps::Taps::announce
+//! [`Taps::announce`]: super::nodes::Taps::announce
 
 use super::collector::next_secret;
 use super::inline_harvest::HarvestedStep;
-use super::inner::EngineInner;
-use super::nodes::Phase;
-use super::taps::{NestedTap, OutermostTap, OwnedTap, tap_of};
+use super::inner::{EngineInner, Mode};
+use super::nodes::{NestedTap, OutermostTap, OwnedTap, Phase, tap_of};
 use crate::error::Error;
-use crate::mode::Mode;
 use wellspring_core::generator::Reservation;
 use wellspring_core::tap::{NO_GENERATION, Refill, SHORT_BYTES, Tap, TapFields};
 use wellspring_core::{KEY_BYTES, wipe};
 use wellspring_os::inheritance::SECRET_BYTES;
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::{CurrentThread, DEPTHS, ThreadRead};
-use wellspring_os::{os, sandbox, stack};
+use wellspring_os::{memory, os, sandbox};
 use zeroize::Zeroizing;
 
 /// A read is repeated if the machine was copied while it ran. After 4 tries it returns its last bytes, even if the
@@ -521,7 +519,7 @@ impl EngineInner {
     #[inline(never)]
     fn fetch_keys(&self, keys: &mut [u8], signals: &SignalsBlocked) -> Result<(), Error> {
         let fetched = self.fetch_keys_of(self.nodes.local(), keys, signals);
-        stack::erase_below();
+        memory::erase_below();
         fetched
     }
 

@@ -12,12 +12,11 @@ use core::ops::Deref;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use wellspring_core::distribution::Distribution;
 use wellspring_core::event::Event;
 use wellspring_core::health::{Action, Grade, Health, START_UP_SYMBOLS, SourceHealth};
-use wellspring_core::pool::{Accumulator, POOLS};
+use wellspring_core::pool::{Accumulator, Distribution, POOLS};
 use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
-use wellspring_os::zeroed::Zeroed;
+use wellspring_os::memory::Zeroed;
 use wellspring_os::{cpu, os, sandbox};
 use zeroize::Zeroize;
 

@@ -7,10 +7,7 @@
 //! readme       the Rust lines of the README compile and run
 //! ```
 
-mod interpreted;
-mod pools;
 mod readme;
-mod reseeds;
 
 use std::collections::HashSet;
 use std::sync::Barrier;
@@ -115,4 +112,183 @@ fn a_seed_file_is_written_or_its_absence_is_said() {
 fn an_engine_without_sources_is_not_seeded() {
     let engine = Engine::builder().sources([]).build().unwrap();
     assert_eq!(engine.try_fill(&mut [0; 8]), Err(Error::NotSeeded));
+}
+
+mod interpreted {
+    //! Cases for Miri: engines with a seed and no sources, small enough to end. `cargo xtask miri` looks for
+    //! undefined behaviour in them; in an ordinary run they check that such an engine says the same every time.
+
+    use wellspring::{Engine, Mode, Prf};
+
+    /// An engine that asks nothing of the machine but memory and the time.
+    fn engine(mode: Mode, prf: Prf) -> Engine {
+        let builder = Engine::builder().mode(mode).prf(prf).sources([]);
+        let builder = builder.topology("nodes=2,cpus=2".parse().unwrap());
+        let builder = builder.generation_page("/none").vmclock("/none");
+        builder.seed(&[7; 32]).build().unwrap()
+    }
+
+    /// All kinds of reads.
+    fn draw(engine: &Engine) -> Vec<u8> {
+        let mut bytes = vec![0; 100];
+        engine.fill(&mut bytes);
+        bytes.extend(engine.u64().to_ne_bytes());
+        bytes.extend(engine.bytes::<32>());
+        let mut rng = engine.rng();
+        let mut more = [0; 65];
+        rng.fill(&mut more);
+        bytes.extend(more);
+        bytes
+    }
+
+    fn assert_is_random(bytes: &[u8]) {
+        let mut blocks: Vec<_> = bytes.chunks_exact(8).collect();
+        let count = blocks.len();
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), count, "the same 8 bytes twice");
+    }
+
+    #[test]
+    fn every_mode_and_function_is_read() {
+        for mode in Mode::ALL {
+            for prf in [Prf::Aes256, Prf::ChaCha20] {
+                if cfg!(miri) && prf == Prf::ChaCha20 && mode != Mode::PerThread {
+                    continue;
+                }
+                let engine = engine(mode, prf);
+                let bytes = draw(&engine);
+                assert_is_random(&bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn a_tap_gives_more_than_its_buffer_holds() {
+        let engine = engine(Mode::PerThread, Prf::ChaCha20);
+        let mut bytes = vec![0; 6656 + 64];
+        let pieces = if cfg!(miri) { 2 } else { 8 };
+        for piece in bytes.chunks_mut((6656 + 64) / pieces) {
+            engine.fill(piece);
+        }
+        assert_is_random(&bytes);
+    }
+
+    #[test]
+    fn two_threads_read_and_end() {
+        let engine = engine(Mode::PerThread, Prf::ChaCha20);
+        let halves = std::thread::scope(|scope| {
+            let threads = [(); 2].map(|()| scope.spawn(|| draw(&engine)));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        assert_is_random(&halves.concat()[..2 * halves[0].len()]);
+        assert_ne!(halves[0], halves[1]);
+    }
+
+    #[test]
+    fn an_order_to_diverge_parts_twins() {
+        let [one, other] = [(); 2].map(|()| engine(Mode::PerThread, Prf::ChaCha20));
+        assert_eq!(one.bytes::<32>(), other.bytes::<32>());
+        one.diverge_from_clones();
+        assert_ne!(one.bytes::<32>(), other.bytes::<32>());
+    }
+}
+
+mod pools {
+    //! The fill of the pools, as the stats show it.
+
+    use std::sync::Arc;
+    use wellspring::Engine;
+
+    #[test]
+    fn a_reseed_empties_the_first_pool_and_the_last_keeps_what_it_gathered() {
+        let os = Arc::new(wellspring_sources::Os);
+        let engine = Engine::builder().sources([os as _]).build().unwrap();
+        let fill = |pool: usize| engine.stats().pools[pool];
+        assert_eq!(engine.stats().pools.len(), 32);
+        assert!(engine.stats().pools.iter().all(|pool| pool.bytes == 0));
+        engine.reseed().unwrap();
+        let before = fill(31).bytes;
+        assert!(
+            before >= 2 * 36,
+            "two events of 32 bytes with their headers: {before}"
+        );
+        engine.reseed().unwrap();
+        assert_eq!((fill(0).bytes, fill(0).credit_bits), (0, 0));
+        assert!(fill(31).bytes > before);
+        assert_eq!(fill(31).credit_bits, 256, "a digest carries no more");
+    }
+}
+
+mod reseeds {
+    //! Reseeds go on wherever the readers are. With a clock that the test sets: `src/engine/noise_tests.rs`.
+
+    use std::time::{Duration, Instant};
+    use wellspring::{Engine, Harvester, Mode, Topology};
+    use wellspring_core::topology::SystemNode;
+
+    /// Two nodes; all CPUs of this machine belong to node 1.
+    fn all_readers_on_node_1() -> Topology {
+        let node = |number, cpus| SystemNode {
+            number,
+            cpus,
+            has_memory: true,
+            distances: vec![],
+        };
+        // A list like 0-3,8-11.
+        let possible =
+            std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+        let last = possible.trim().rsplit([',', '-']).next();
+        let cpus = last.unwrap().parse::<u32>().map_or(4095, |last| 1 + last);
+        Topology::from_system(&[node(0, vec![cpus]), node(1, (0..cpus).collect())]).unwrap()
+    }
+
+    /// Reads until node 1 has had another seed.
+    fn assert_reseeds_go_on(engine: &Engine) {
+        engine.fill(&mut [0; 32]);
+        let start = Instant::now();
+        let reseeds = || engine.stats().nodes[1].reseeds;
+        let first = reseeds();
+        while reseeds() == first {
+            engine.fill(&mut [0; 6000]);
+            // Less than the minute after which a reseed is overdue.
+            let is_in_time = start.elapsed() < Duration::from_secs(50);
+            assert!(is_in_time, "{:?}", engine.stats());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Both at once: each waits for some seconds.
+    #[test]
+    fn reseeds_reach_readers_of_another_node_while_nothing_reads_node_0() {
+        std::thread::scope(|scope| {
+            let engine = |mode| {
+                Engine::builder()
+                    .mode(mode)
+                    .topology(all_readers_on_node_1())
+            };
+            scope.spawn(move || assert_reseeds_go_on(&engine(Mode::PerThread).build().unwrap()));
+            scope.spawn(move || {
+                let engine = engine(Mode::PerNode).harvester(Harvester::default());
+                assert_reseeds_go_on(&engine.build().unwrap());
+            });
+        });
+    }
+
+    #[test]
+    fn a_harvester_feeds_every_node_of_an_engine_that_nothing_reads() {
+        let engine = Engine::builder().topology(all_readers_on_node_1());
+        let harvester = Harvester::default().idle_pace_ms(100);
+        let engine = engine.harvester(harvester).build().unwrap();
+        engine.fill(&mut [0; 32]);
+        let (first, start) = (engine.stats(), Instant::now());
+        let is_fed = |number: usize| {
+            // It takes a seed only when the next one is posted.
+            engine.stats().nodes[number].reseeds > first.nodes[number].reseeds
+        };
+        while !(is_fed(0) && is_fed(1)) {
+            assert!(start.elapsed() < Duration::from_secs(50), "not fed");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! The crate `cpufeatures` reports VAES only where 512-bit registers are too: with it a CPU that has AVX2
 //! and VAES but no AVX-512 would not get the 256-bit backend.
 
-use crate::features::Features;
+use crate::backend::Features;
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use core::sync::atomic::{AtomicU8, Ordering};
 

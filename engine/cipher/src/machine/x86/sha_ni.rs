@@ -5,11 +5,10 @@
 //! enough: nothing goes to the stack.
 
 use super::features;
-use crate::sha256::compression::Implementation;
-use crate::sha256::constants::{BLOCK_BYTES, ROUND_CONSTANTS};
+use crate::backend::{BLOCK_BYTES, CompressionImplementation, ROUND_CONSTANTS};
 use core::arch::x86_64::*;
 
-pub(crate) static COMPRESSION: Implementation = Implementation {
+pub(crate) static COMPRESSION: CompressionImplementation = CompressionImplementation {
     name: "sha256-ni",
     features: features::SHA,
     compress,
