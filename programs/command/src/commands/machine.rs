@@ -1,19 +1,27 @@
-//! `generation show`, `generation bump`, `generation serve`: the page that makes all processes take new keys.
+//! The parts of a whole machine: the generation page, by which all processes take new keys (`generation show`, `bump`, `serve`),
+//! the nodes of the kernel module over a reboot (`kernel save`, `restore`), and the program wellspringd (`serve`, `status`).
 
 use crate::streams::{Failure, Output, make_folder, signal_file};
 use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
+use std::env;
+use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use wellspring::FileFault;
 use wellspring::clone_detection::{
     CloneEvent, CloneEvents, DEFAULT_PATH, GenerationPage, PageError, VMCLOCK_PATH, bump, current,
 };
+use wellspring::seed_file::{Identity, SeedFound};
 use wellspring_command_line::say;
+use wellspring_module::{ModuleSeeds, ModuleSeedsError};
 
 /// The time between two looks at the clocks, which show that the machine was asleep, and at the page, which another
 /// process may have bumped.
@@ -40,7 +48,7 @@ Examples:
 )]
 pub(crate) struct GenerationRequest {
     #[command(subcommand)]
-    action: Action,
+    action: GenerationAction,
 
     /// The file of the page
     #[arg(long, value_name = "FILE", default_value = DEFAULT_PATH, global = true)]
@@ -49,7 +57,7 @@ pub(crate) struct GenerationRequest {
 
 /// The operation on the page.
 #[derive(Subcommand)]
-enum Action {
+enum GenerationAction {
     /// Print its number
     Show,
     /// Change its number; make the page if it does not exist
@@ -79,23 +87,23 @@ enum Action {
 const FOLDER_MODE: u32 = 0o755;
 
 /// Runs the command.
-pub(crate) fn run(request: &GenerationRequest) -> Result<(), Failure> {
+pub(crate) fn generation(request: &GenerationRequest) -> Result<(), Failure> {
     let page = &request.page;
     match &request.action {
-        Action::Show => {
+        GenerationAction::Show => {
             let number = current(page);
             let wrong = |error| Failure::input(explained(page, error));
-            print(number.map_err(wrong)?)
+            print_number(number.map_err(wrong)?)
         }
-        Action::Bump { kernel } => {
+        GenerationAction::Bump { kernel } => {
             make_folder_of(page)?;
             let reseeded = if *kernel { reseed_kernel() } else { Ok(()) };
-            print(bump(page).map_err(|error| about(page, error))?)?;
+            print_number(bump(page).map_err(|error| about(page, error))?)?;
             reseeded.map_err(|error| Failure::work(format!("the kernel was not reseeded: {error}")))
         }
-        Action::Serve { vmclock } => {
+        GenerationAction::Serve { vmclock } => {
             make_folder_of(page)?;
-            serve(page, vmclock)
+            serve_page(page, vmclock)
         }
     }
 }
@@ -164,11 +172,11 @@ fn advice(page: &Path) -> String {
     )
 }
 
-fn print(number: u64) -> Result<(), Failure> {
+fn print_number(number: u64) -> Result<(), Failure> {
     Output::standard()?.print(&format!("{number:016x}\n"))
 }
 
-fn serve(path: &Path, vmclock: &Path) -> Result<(), Failure> {
+fn serve_page(path: &Path, vmclock: &Path) -> Result<(), Failure> {
     let signals = signal_file(&[libc::SIGUSR1, libc::SIGHUP, libc::SIGTERM, libc::SIGINT]);
     let mut signals = signals.map_err(Failure::work)?;
     let mut events = CloneEvents::with_vmclock(vmclock);
@@ -237,4 +245,172 @@ fn reseed_kernel() -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+// ---- kernel ----
+// `kernel save FILE`, `kernel restore FILE`: the module's nodes over a reboot.
+
+/// Carry the kernel module's seeds over a reboot
+///
+/// The file has a section for each node of the module, only its owner can read it, and it is replaced in one step. The
+/// command needs CAP_SYS_ADMIN. wellspringd does the same by itself if its configuration says so. Exit status 3: the
+/// module is not loaded.
+#[derive(Args)]
+#[command(
+    arg_required_else_help = false,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  wellspring kernel save /var/lib/wellspring/kernel-seed       at shutdown, and now and then
+  wellspring kernel restore /var/lib/wellspring/kernel-seed    at boot"
+)]
+pub(crate) struct KernelRequest {
+    #[command(subcommand)]
+    action: KernelAction,
+}
+
+/// The operation on the file.
+#[derive(Subcommand)]
+enum KernelAction {
+    /// Write FILE from fresh output of every node
+    Save {
+        /// The seed file
+        file: PathBuf,
+    },
+    /// Give every node a seed from FILE, and replace FILE
+    ///
+    /// FILE is replaced before the module gets its seeds, so that no seed is credited twice. A file that was written in
+    /// this boot, or is a copy, or comes from another machine, is mixed in without credit.
+    Restore {
+        /// The seed file
+        file: PathBuf,
+    },
+}
+
+/// Runs the command.
+pub(crate) fn kernel(request: &KernelRequest) -> Result<(), Failure> {
+    let (KernelAction::Save { file } | KernelAction::Restore { file }) = &request.action;
+    let seeds = ModuleSeeds::open(file, Identity::system()).map_err(|error| fault(file, error))?;
+    match &request.action {
+        KernelAction::Save { .. } => {
+            let nodes = seeds.save().map_err(|error| fault(file, error))?;
+            print(&format!("{}: {nodes} nodes saved\n", file.display()))
+        }
+        KernelAction::Restore { .. } => restore(seeds, file),
+    }
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    Output::standard()?.print(text)
+}
+
+fn fault(path: &Path, error: ModuleSeedsError) -> Failure {
+    match error {
+        ModuleSeedsError::NotLoaded => Failure::NoModule(error.to_string()),
+        ModuleSeedsError::File(reason) => in_file(path, reason),
+        error => Failure::work(error),
+    }
+}
+
+fn in_file(path: &Path, reason: impl Display) -> Failure {
+    Failure::work(format!("{}: {reason}", path.display()))
+}
+
+fn restore(mut seeds: ModuleSeeds, path: &Path) -> Result<(), Failure> {
+    if !path.exists() {
+        return Err(Failure::input(format!("{}: no file", path.display())));
+    }
+    let restored = seeds.restore().map_err(|error| fault(path, error))?;
+    if let SeedFound::Refused(reason) = restored.found {
+        return Err(in_file(path, reason));
+    }
+    let saved = match seeds.save() {
+        Ok(_) => "",
+        Err(ModuleSeedsError::NotSeeded) => "; the module has no seed to save yet",
+        Err(error) => return Err(fault(path, error)),
+    };
+    print(&format!(
+        "{}: {} nodes restored: {}{saved}\n",
+        path.display(),
+        restored.nodes,
+        restored.found
+    ))
+}
+
+// ---- serve, status ----
+// `serve` and `status`: both are the work of `wellspringd`, another program, which this one finds and becomes.
+
+/// The program.
+const PROGRAM: &str = "wellspringd";
+
+/// Run the host service: device files, sockets, metrics and a status page
+///
+/// It needs no configuration, shows what it opens, and ends at Ctrl-C. The program wellspringd does the work; it has
+/// its own package.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wellspring serve
+  wellspring serve --config wellspring.toml
+  wellspring serve --print-config")]
+pub(crate) struct ServeRequest {
+    /// Arguments of wellspringd
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENT"
+    )]
+    arguments: Vec<OsString>,
+}
+
+/// Show the state of the host service
+///
+/// --json prints one line for programs. --watch prints again every second. --config FILE names the configuration of the
+/// service, if it is not the default.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wellspring status
+  wellspring status --json
+  wellspring status --watch
+  wellspring status --config wellspring.toml")]
+pub(crate) struct StatusRequest {
+    /// Arguments of wellspringd status
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENT"
+    )]
+    arguments: Vec<OsString>,
+}
+
+/// Becomes the service. Returns only if that fails.
+pub(crate) fn serve(request: &ServeRequest) -> Result<(), Failure> {
+    become_service(Command::new(find()?).args(&request.arguments))
+}
+
+/// Becomes `wellspringd status`. Returns only if that fails.
+pub(crate) fn status(request: &StatusRequest) -> Result<(), Failure> {
+    become_service(Command::new(find()?).arg("status").args(&request.arguments))
+}
+
+fn become_service(command: &mut Command) -> Result<(), Failure> {
+    Err(Failure::work(format!("{PROGRAM}: {}", command.exec())))
+}
+
+/// Beside this program, or in PATH.
+fn find() -> Result<PathBuf, Failure> {
+    let beside = env::current_exe()
+        .ok()
+        .map(|path| path.with_file_name(PROGRAM));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut places = beside
+        .into_iter()
+        .chain(env::split_paths(&path).map(|folder| folder.join(PROGRAM)));
+    places.find(|place| place.is_file()).ok_or_else(|| {
+        Failure::work(format!(
+            "{PROGRAM} is not installed beside this program or in PATH (in a clone: cargo install --locked --path \
+             programs/service)"
+        ))
+    })
 }
