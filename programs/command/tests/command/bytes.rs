@@ -1,8 +1,6 @@
 //! `bytes` writes exactly what was asked for, in every form.
 
-use crate::common::{
-    self, Scratch, ended_by_signals, from_hex, run, stderr, stdout_of, text_of, wellspring,
-};
+use crate::{Scratch, ended_by_signals, from_hex, run, stderr, stdout_of, text_of, wellspring};
 use std::collections::HashSet;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -147,7 +145,7 @@ fn a_file_that_exists_is_replaced_on_request_alone() {
 #[test]
 fn a_file_needs_a_size() {
     let file = Scratch::new("endless");
-    let binary = common::quoted_command();
+    let binary = crate::quoted_command();
     let path = file.path();
     for options in ["", "--hex", "--pseudo chacha8 --seed 7", "--output -"] {
         let endless = format!("ulimit -f 1000; exec {binary} bytes {options}");
@@ -172,7 +170,7 @@ fn a_file_needs_a_size() {
         let is_named = options.contains("--output");
         for (script, reason) in &start[..if is_named { 2 } else { 4 }] {
             let _ = std::fs::remove_file(path);
-            let output = common::shell(script);
+            let output = crate::shell(script);
             assert_eq!(output.status.code(), Some(2), "{script}: {output:?}");
             let error = stderr(&output);
             assert!(
@@ -184,7 +182,7 @@ fn a_file_needs_a_size() {
         }
         assert!(is_named || !file.0.exists(), "it is not even made");
         let piped = format!("{binary} bytes {options} | head -c 1000 | wc -c");
-        let output = common::shell(&piped);
+        let output = crate::shell(&piped);
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "1000");
     }
 }
@@ -226,9 +224,9 @@ fn a_small_or_quiet_run_prints_nothing_without_a_terminal() {
 
 #[test]
 fn memory_does_not_grow_with_the_amount() {
-    let binary = common::quoted_command();
+    let binary = crate::quoted_command();
     let command = format!("ulimit -v 65536 && exec {binary} bytes 100M --hex > /dev/null");
-    let output = common::shell(&command);
+    let output = crate::shell(&command);
     assert!(output.status.success(), "{output:?}");
 }
 
@@ -242,7 +240,7 @@ fn an_endless_run_ends_with_an_interrupt() {
     // Not before there is a process that could have ended by itself.
     std::thread::sleep(std::time::Duration::from_millis(50));
     assert!(endless.try_wait().unwrap().is_none());
-    assert!(common::shell(&kill).status.success());
+    assert!(crate::shell(&kill).status.success());
     let status = endless.wait().unwrap();
     assert_eq!(
         std::os::unix::process::ExitStatusExt::signal(&status),

@@ -1,7 +1,8 @@
-//! WELLSPRING-SEED: a seed source beneath OpenSSL's own generator, for programs that must keep OpenSSL's.
+//! The two algorithms. WELLSPRING: OpenSSL's generators are taps of the engine. WELLSPRING-SEED: a seed source beneath OpenSSL's
+//! own generator, for programs that must keep OpenSSL's.
 
 use crate::abi::{self, Dispatch, NO, YES, functions, table};
-use crate::context::{COMMON, entries, granted};
+use crate::context::{COMMON, caller_bytes, entries, granted, mix};
 use core::ffi::{c_int, c_uchar, c_uint, c_void};
 use core::{ptr, slice};
 use wellspring::Engine;
@@ -9,12 +10,111 @@ use wellspring_interpose::door_counters::{Door, count, count_failure};
 use wellspring_interpose::repeat;
 use zeroize::Zeroize;
 
-/// The functions of the seed source.
-pub(crate) static FUNCTIONS: [Dispatch; entries(4)] = table(
+/// The functions of the generator.
+pub(crate) static GENERATOR: [Dispatch; entries(2)] = table(
     &COMMON,
     &functions! {
         RAND_GENERATE: abi::Generate = generate,
         RAND_RESEED: abi::Reseed = reseed,
+    },
+);
+
+/// # Safety
+///
+/// `context` is null or a context that lives. `destination` has `length` bytes that may be written, and `additional` is
+/// null or has `additional_length` bytes.
+unsafe extern "C" fn generate(
+    context: *mut c_void,
+    destination: *mut c_uchar,
+    length: usize,
+    strength: c_uint,
+    prediction_resistance: c_int,
+    additional: *const c_uchar,
+    additional_length: usize,
+) -> c_int {
+    // SAFETY: the same contract.
+    let Some(bytes) = (unsafe { granted(context, destination, length, strength) }) else {
+        return NO;
+    };
+    if bytes.is_empty() {
+        return YES;
+    }
+    // SAFETY: OpenSSL's contract for this function.
+    unsafe { mix(additional, additional_length) };
+    let filled = repeat::fill(bytes)
+        || Engine::try_process()
+            .and_then(|engine| {
+                if prediction_resistance != 0 {
+                    engine.reseed()?;
+                }
+                engine.try_fill(bytes)
+            })
+            .is_ok();
+    outcome(filled, length)
+}
+
+/// The answer of the provider itself to RAND_bytes and RAND_priv_bytes, with no generator of OpenSSL between them.
+///
+/// # Safety
+///
+/// `destination` is null or has `length` bytes that may be written.
+pub(crate) unsafe extern "C" fn random_bytes(
+    _: *mut c_void,
+    _is_private: c_int,
+    destination: *mut c_void,
+    length: usize,
+    strength: c_uint,
+) -> c_int {
+    // SAFETY: the same contract.
+    let Some(bytes) = (unsafe { caller_bytes(destination.cast(), length, strength) }) else {
+        return NO;
+    };
+    let is_filled = bytes.is_empty()
+        || repeat::fill(bytes)
+        || Engine::try_process().is_ok_and(|engine| engine.try_fill(bytes).is_ok());
+    outcome(is_filled, length)
+}
+
+/// Counts a request, and returns YES if it was served. OpenSSL gives the program an error if it was not.
+fn outcome(is_filled: bool, length: usize) -> c_int {
+    if is_filled {
+        count(Door::Provider, length);
+        YES
+    } else {
+        count_failure(Door::Provider);
+        NO
+    }
+}
+
+/// # Safety
+///
+/// `entropy` and `additional` are null or have as many bytes as their lengths say.
+unsafe extern "C" fn reseed(
+    _: *mut c_void,
+    _prediction_resistance: c_int,
+    entropy: *const c_uchar,
+    entropy_length: usize,
+    additional: *const c_uchar,
+    additional_length: usize,
+) -> c_int {
+    // SAFETY: OpenSSL's contract for this function.
+    unsafe {
+        mix(entropy, entropy_length);
+        mix(additional, additional_length);
+    }
+    let reseeded = Engine::try_process().and_then(Engine::reseed);
+    c_int::from(reseeded.is_ok())
+}
+
+// ---- WELLSPRING-SEED ----
+// WELLSPRING-SEED: a seed source beneath OpenSSL's own generator, for programs that must keep OpenSSL's.
+
+/// The functions of the seed source.
+pub(crate) static SEED: [Dispatch; entries(4)] = table(
+    &COMMON,
+    &functions! {
+        RAND_GENERATE: abi::Generate = generate_as_source,
+        RAND_RESEED: abi::Reseed = reseed_source,
         RAND_GET_SEED: abi::GetSeed = get_seed,
         RAND_CLEAR_SEED: abi::ClearSeed = clear_seed,
     },
@@ -23,7 +123,7 @@ pub(crate) static FUNCTIONS: [Dispatch; entries(4)] = table(
 /// # Safety
 ///
 /// `context` is null or a context that lives. `destination` is null or has `length` bytes that may be written.
-unsafe extern "C" fn generate(
+unsafe extern "C" fn generate_as_source(
     context: *mut c_void,
     destination: *mut c_uchar,
     length: usize,
@@ -43,7 +143,7 @@ unsafe extern "C" fn generate(
 /// # Safety
 ///
 /// None needed; OpenSSL's type.
-unsafe extern "C" fn reseed(
+unsafe extern "C" fn reseed_source(
     _: *mut c_void,
     _: c_int,
     _: *const c_uchar,
