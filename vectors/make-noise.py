@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes vectors/noise/ from recordings: make-noise.py SOURCE.bin CLAIM
+"""Makes vectors/noise/SOURCE.txt from a recording: make-noise.py SOURCE.bin CLAIM
 
 SOURCE.bin holds at least 4096 samples as `wellspring sources record SOURCE` writes them, CLAIM is in 256ths of a bit. The
-passing trace is the recording. Each failing trace is the recording, damaged as its head says: by as much as trips one
+first trace is the recording, which passes. Each failing trace is the recording, damaged as its head says: by as much as trips one
 test in one grade, and no more. Cutoffs and answers come from a second implementation, below.
 """
 
@@ -15,14 +15,14 @@ LINE_BYTES = 64
 FOLDER = Path(__file__).parent / "noise"
 
 
-def write(name, head, symbol, claim, samples, health):
+def vector(name, head, symbol, claim, samples, health):
     """A vector: head comment, samples 64 bytes a line, what must become of them."""
     lines = [f"# {line}" for line in head]
     lines.append(f"noise name={name} symbol={symbol} claim={claim}")
     for start in range(0, len(samples), LINE_BYTES):
         lines.append(f"samples data={samples[start:start + LINE_BYTES].hex()}")
     lines += [f"  health {health}", "end", ""]
-    (FOLDER / f"{name}.txt").write_text("\n".join(lines))
+    return "\n".join(lines)
 
 
 def stuck(recording, at, length):
@@ -124,8 +124,8 @@ def main():
             f"{origin}; in the fourth window of 512 its first value comes {proportion[grade]} times:",
             f"the adaptive proportion test fails in {what}, and no other test does.",
         ], biased(recording, 3, proportion[grade])))
-    for name, head, samples in vectors:
-        write(f"{source}-{name}", head, "byte", claim, samples, health(samples, claim))
+    texts = [vector(f"{source}-{name}", head, "byte", claim, samples, health(samples, claim)) for name, head, samples in vectors]
+    (FOLDER / f"{source}.txt").write_text("\n".join(texts))
 
 
 main()

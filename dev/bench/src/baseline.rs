@@ -8,8 +8,8 @@ use serde_json::Value;
 use std::path::Path;
 use wellspring::Mode;
 use wellspring_bench::Report;
-use wellspring_bench::generator::Request::{self, Fill};
-use wellspring_bench::table::Table;
+use wellspring_bench::generators::Request::{self, Fill};
+use wellspring_bench::figures::Table;
 
 const FOLDER: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),

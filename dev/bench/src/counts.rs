@@ -14,10 +14,10 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use wellspring::Engine;
-use wellspring_bench::generator::Generator;
-use wellspring_bench::generator::Request::{self, Fill, Word};
+use wellspring_bench::generators::Generator;
+use wellspring_bench::generators::Request::{self, Fill, Word};
 use wellspring_bench::generators::{self, name};
-use wellspring_bench::host::Host;
+use wellspring_bench::report::Host;
 
 /// Prints the case of each batch, and what the counts hold for: how this program starts itself under valgrind.
 pub(crate) const BATCHES: &str = "--batches";

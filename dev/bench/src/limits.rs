@@ -5,13 +5,13 @@ use crate::doors::{self, Row};
 use crate::peers::names as peer;
 use wellspring::Mode;
 use wellspring_bench::Report;
-use wellspring_bench::format::figure;
-use wellspring_bench::generator::Request::{self, Fill, Word};
+use wellspring_bench::figures::figure;
+use wellspring_bench::generators::Request::{self, Fill, Word};
 use wellspring_bench::generators::{CACHED_BYTES, SIZES, name};
 use wellspring_bench::latency::{
     AFTER_RESEED, HARVESTING, OF_MANY_ENGINES, OF_ONE_ENGINE, WITHOUT_RESEED,
 };
-use wellspring_bench::table::Table;
+use wellspring_bench::figures::Table;
 
 const OURS: &str = Mode::PerThread.name();
 const MIB: Request = Fill(1 << 20);

@@ -28,7 +28,7 @@ use regression::{LOSS, LOSS_ON_BUSY_MACHINES};
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use wellspring_bench::{Options, Part, first_byte, run, tables};
+use wellspring_bench::{Options, Part, first_byte, run, table};
 
 /// Prints the time to the first byte, and nothing else: how this program starts itself.
 const FIRST_BYTE: &str = "--first-byte";
@@ -146,7 +146,7 @@ fn measure(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
         figures["doors"] = doors::json(&doors);
         std::fs::write(file, format!("{figures:#}\n"))?;
     }
-    let mut output = tables::text(&report);
+    let mut output = table::text(&report);
     if !doors.is_empty() {
         output += &doors::table(&doors).text();
     }

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 use wellspring::Engine;
-use wellspring_bench::format::{digits, duration};
-use wellspring_bench::process::{cpu_time, status_bytes};
-use wellspring_bench::statistics::quantile;
-use wellspring_bench::table::Table;
+use wellspring_bench::figures::{digits, duration};
+use wellspring_bench::harvest::{cpu_time, status_bytes};
+use wellspring_bench::figures::quantile;
+use wellspring_bench::figures::Table;
 
 /// Threads alive at the same time.
 const ALIVE: [usize; 2] = [2_500, 10_000];

@@ -17,10 +17,10 @@ use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use wellspring_bench::generator::Generator;
+use wellspring_bench::generators::Generator;
 use wellspring_bench::generators;
-use wellspring_bench::host::Host;
-use wellspring_bench::statistics::median;
+use wellspring_bench::report::Host;
+use wellspring_bench::figures::median;
 use wellspring_bench::throughput::{self, Case, Pace};
 
 type Ratios = Vec<(String, f64)>;

@@ -5,7 +5,7 @@
 //! link of that HTML.
 
 use crate::chores::tracked;
-use crate::tidy::links::{outside_of_code, resolve, targets};
+use crate::tidy::{outside_of_code, resolve, targets};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,22 +1,18 @@
 //! The project's own chores: `cargo xtask CHORE`.
 //!
 //! ```text
-//! chores    what calls cargo: tests, other toolchains, sanitizers, machines, the dependency tree
-//! tidy      the house rules that a program can check
-//! book      the pages as one book, and each of its links
-//! targets   where the library and the command compile, and what they say elsewhere
-//! link      the command for macOS and FreeBSD, linked by zig
-//! systems   tests of the code for other systems, on this one
-//! windows   tests of the crate for Windows, by wine
-//! dist      what a release has
+//! chores   what calls cargo: tests, other toolchains, sanitizers, machines, the dependency tree; what a release has
+//! tidy     the house rules that a program can check
+//! book     the pages as one book, and each of its links
+//! targets  where the library and the command compile and link, and what they say elsewhere
+//! systems  tests of the code for other systems, on this one
+//! windows  tests of the crate for Windows, by wine
 //! ```
 
 #![forbid(unsafe_code)]
 
 mod book;
 mod chores;
-mod dist;
-mod link;
 mod systems;
 mod targets;
 mod tidy;
@@ -39,10 +35,10 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(&root()),
         "book" => book::book(&root()),
         "targets" => targets::targets(),
-        "link" => link::link(),
+        "link" => targets::link(),
         "systems" => systems::systems(),
         "windows" => windows::windows(),
-        "dist" => dist::dist(words),
+        "dist" => chores::dist(words),
         "deny" => chores::deny(words),
         "bench" => chores::bench(words),
         _ => Chore::find(&name).map_or(Err(USAGE.into()), |chore| chore.run(words)),

@@ -126,11 +126,17 @@ fn hostile_lines_are_refused_with_their_reason() {
 fn noise() -> Vec<(String, String)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/noise");
     let files = std::fs::read_dir(folder).expect("the folder is part of the repository");
-    let read = |path: std::path::PathBuf| {
-        let name = path.file_stem()?.to_str()?.to_owned();
-        Some((name, std::fs::read_to_string(path).ok()?))
-    };
-    files.filter_map(|file| read(file.ok()?.path())).collect()
+    let mut vectors = Vec::new();
+    for file in files {
+        let path = file.expect("the folder can be read").path();
+        let text = std::fs::read_to_string(path).expect("a file of text");
+        for vector in text.split_inclusive("\nend\n") {
+            let (_, rest) = vector.split_once(" name=").expect("a name");
+            let (name, _) = rest.split_once(' ').expect("a symbol");
+            vectors.push((name.to_owned(), vector.to_owned()));
+        }
+    }
+    vectors
 }
 
 #[test]

@@ -10,8 +10,7 @@
 //! down its C library. A function that takes a seed handles a notice first: the new sequence stays.
 
 use crate::engine;
-use crate::next::Next;
-use crate::system::{KeptErrno, getrandom};
+use crate::system::{KeptErrno, Next, getrandom};
 use core::ffi::{CStr, c_char, c_double, c_int, c_long, c_uint, c_ushort, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use core::{mem, ptr};

@@ -4,8 +4,7 @@
 //! dup3(2) puts the service's file under the number of the opened device. A call that fails returns the original's
 //! error. In a sandbox the program gets the kernel's device, by its own call and no other.
 
-use crate::next::Next;
-use crate::system::{KeptErrno, call, returned};
+use crate::system::{KeptErrno, Next, call, returned};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use wellspring_interpose::door_counters::{Door, count};
 use wellspring_os::sandbox;

@@ -10,7 +10,7 @@
 //! to which the call returns says which file that is.
 
 use crate::engine::try_fill;
-use crate::next::Next;
+use crate::system::Next;
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_int, c_uchar, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};

@@ -1,28 +1,23 @@
 //! The tests of the kernel module, by name: some run in the kernel, others ask its device file. Lines as KTAP.
 //!
 //! ```text
-//! test        a test, its outcome, and its lines
-//! open        the device files of the module and of its tests
-//! ioctl       their ioctls                                                        [unsafe: what the kernel writes]
-//! in_kernel   the tests that the second module runs inside the kernel
-//! pipeline    the module's Fortuna, for vector files
-//! probes      calls with bad arguments, asked of random(4) as well                [unsafe: bad arguments]
-//! device      the device file does what random(4)'s does
-//! bench       what reads from the module cost
+//! test       a test, its outcome, and its lines; the device files of the module and of its tests
+//! ioctl      their ioctls                                                        [unsafe: what the kernel writes]
+//! in_kernel  the tests that the second module runs inside the kernel; the module's Fortuna, for vector files
+//! probes     calls with bad arguments, asked of random(4) as well                [unsafe: bad arguments]
+//! device     the device file does what random(4)'s does
+//! bench      what reads from the module cost
 //! ```
 
 mod bench;
 mod device;
 mod in_kernel;
 mod ioctl;
-mod open;
-mod pipeline;
 mod probes;
 mod test;
 
-use open::{DEVICE, Failure, TEST_DEVICE, open_device};
 use std::process::ExitCode;
-use test::Test;
+use test::{DEVICE, Failure, TEST_DEVICE, Test, open_device};
 
 const USAGE: &str = "\
 usage: kernel-test [NAME..]        run all tests, or those of these names: whole, or the part before the slash
@@ -58,7 +53,7 @@ fn tests() -> Result<Vec<Test>, Failure> {
     let in_kernel = in_kernel::tests(open_device(TEST_DEVICE, "wellspring_test")?)?;
     open_device(DEVICE, "wellspring")?;
     let mut tests = device::tests();
-    tests.extend(pipeline::tests());
+    tests.extend(in_kernel::vector_tests());
     tests.extend(in_kernel);
     Ok(tests)
 }

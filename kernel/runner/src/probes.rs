@@ -3,9 +3,8 @@
 
 use rustix::fd::{AsRawFd, BorrowedFd};
 use std::ffi::c_void;
-use std::fmt;
-use std::io;
 use std::ptr::{self, null_mut};
+use std::{fmt, io};
 
 /// The result of a system call: a number, or the name of an error.
 #[derive(Clone, Copy, PartialEq, Eq)]

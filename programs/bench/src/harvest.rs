@@ -5,11 +5,17 @@
 //! events that were moved before the queue of mixed data was full depends on the scheduler too: a thread that shares two
 //! CPUs with two readers waits for its turn. Events moved in a second of the thread's CPU time do not depend on it. That
 //! figure falls if the thread waits for a reader or both write to one cache line.
+//!
+//! And the cost of a process and of a thread: the time to the first byte, and the memory of a tap.
 
-use crate::generator::{Request, Runner};
-use crate::generators;
-use crate::statistics::{median, median_ratio};
+use crate::figures::{median, median_ratio};
+use crate::generators::{self, Request, Runner};
 use indicatif::ProgressBar;
+#[cfg(target_os = "linux")]
+use rustix::time::{ClockId, clock_gettime};
+use std::ffi::OsString;
+use std::process::Command;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wellspring::{Engine, Harvester, HarvesterStats, Mode};
@@ -143,6 +149,101 @@ fn stats(engine: &Engine) -> HarvesterStats {
     engine.stats().harvester.expect("it was started with one")
 }
 
+// ---- first byte and tap ----
+// The time to the first byte, and the memory of a tap.
+
+/// Processes started for the first byte.
+const STARTS: usize = 21;
+/// Threads held at once to measure the memory of a tap. With 64, memory that they share hardly counts.
+const THREADS: usize = 64;
+
+/// The time to the first byte, and the memory for each thread.
+#[derive(Clone, Debug)]
+pub struct Footprint {
+    /// The time of a fresh process to its first 32 bytes, in microseconds: the median. `None` without a command.
+    pub first_byte_us: Option<f64>,
+    /// Locked memory for each thread that has read, in bytes; `None` where the system does not say.
+    pub tap_bytes: Option<f64>,
+}
+
+/// Times the first bytes of the process's engine. To be called by a process that has just begun and has not
+/// read before, which prints the nanoseconds: see [`Options::first_byte_command`](crate::Options).
+#[must_use]
+pub fn first_byte() -> Duration {
+    let start = Instant::now();
+    wellspring::fill(std::hint::black_box(&mut [0; 32]));
+    start.elapsed()
+}
+
+/// To be run before anything else has used and given back taps.
+pub(crate) fn footprint(first_byte_command: Option<&[OsString]>) -> Footprint {
+    Footprint {
+        tap_bytes: tap_bytes(),
+        first_byte_us: first_byte_command.and_then(first_byte_us),
+    }
+}
+
+/// `None` when the command does not do what it should.
+fn first_byte_us(command: &[OsString]) -> Option<f64> {
+    let (program, arguments) = command.split_first()?;
+    let start = || {
+        let output = Command::new(program).args(arguments).output().ok()?;
+        let ns: f64 = String::from_utf8(output.stdout).ok()?.trim().parse().ok()?;
+        Some(ns / 1e3)
+    };
+    let samples: Option<Vec<f64>> = (0..STARTS).map(|_| start()).collect();
+    Some(median(&samples?))
+}
+
+/// The growth of locked memory while many threads hold taps.
+fn tap_bytes() -> Option<f64> {
+    let engine = generators::engine(Mode::PerThread);
+    // The memory that the engine itself locks.
+    engine.fill(&mut [0; 32]);
+    let before = secret_bytes(&engine)?;
+    let (arrived, leave) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
+    let after = std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                engine.fill(&mut [0; 32]);
+                arrived.wait();
+                leave.wait();
+            });
+        }
+        arrived.wait();
+        let after = secret_bytes(&engine);
+        leave.wait();
+        after
+    })?;
+    Some((after - before) / THREADS as f64)
+}
+
+/// Locked bytes of this process, and bytes that the system refused to lock.
+fn secret_bytes(engine: &wellspring::Engine) -> Option<f64> {
+    Some(status_bytes("VmLck")? + engine.stats().unlocked_bytes as f64)
+}
+
+// ---- memory and CPU time ----
+// The memory and the CPU time of this process.
+
+/// A size in `/proc/self/status`, such as `VmRSS`, in bytes; `None` where the system does not say.
+#[must_use]
+pub fn status_bytes(name: &str) -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let mut lines = status.lines();
+    let size = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let kib: f64 = size.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024.0)
+}
+
+/// The time that this process was on a CPU, in user mode and in the kernel, ended threads included.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,5 +270,24 @@ mod tests {
             }
         }
         panic!("in these modes no event was moved: {idle:?}");
+    }
+
+    #[test]
+    fn a_tap_weighs_something_and_without_a_command_there_is_no_first_byte() {
+        let footprint = footprint(None);
+        assert_eq!(footprint.first_byte_us, None);
+        assert!(
+            footprint.tap_bytes.is_none_or(|bytes| bytes > 1000.0),
+            "{footprint:?}"
+        );
+    }
+
+    #[test]
+    fn a_command_that_prints_no_number_is_not_believed() {
+        let command = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(first_byte_us(&command(&["echo", "12000"])), Some(12.0));
+        assert_eq!(first_byte_us(&command(&["echo", "nonsense"])), None);
+        assert_eq!(first_byte_us(&command(&["/does/not/exist"])), None);
+        assert_eq!(first_byte_us(&[]), None);
     }
 }

@@ -1,23 +1,21 @@
 //! Measures what a read costs in every mode, beside the operating system and other generators.
 //!
 //! ```text
-//! measure   generator     the generators that are compared, and their requests
-//!           generators    the engine, the operating system, and what memory does at best
-//!           throughput    all cases in turn, in short slices, round after round
-//!           latency       the distribution of single reads; many_readers: of many threads at a reseed
-//!           harvest       the harvester's thread beside readers
-//!           footprint     the first byte, and the memory of a tap
-//!           host          the machine, the date and the version; process: memory and CPU time of this one
-//! report    report        what a run found; tables: the same for people
-//!           run           all measurements, one after the other
+//! measure   figures     statistics of a few samples, three digits and a unit, tables
+//!           generators  the generators that are compared, and their requests: the engine, the system, and what bounds them
+//!           throughput  all cases in turn, in short slices, round after round
+//!           latency     the distribution of single reads; of many threads at a reseed
+//!           harvest     the harvester's thread beside readers; the first byte, the memory of a tap and of this process
+//! report    report      what a run found, where and when; all measurements, one after the other
+//!           table       the same for people, in one table
 //! ```
 //!
 //! Each line uses only the lines above it.
 //!
 //! ```no_run
-//! use wellspring_bench::{Options, run, tables};
+//! use wellspring_bench::{Options, run, table};
 //! let report = run(&Options::quick(), Vec::new());
-//! println!("{}", tables::text(&report));
+//! println!("{}", table::text(&report));
 //! println!("{:#}", report.json());
 //! ```
 //!
@@ -29,22 +27,13 @@
 
 #![forbid(unsafe_code)]
 
-pub mod footprint;
-pub mod format;
-pub mod generator;
+pub mod figures;
 pub mod generators;
 pub mod harvest;
-pub mod host;
 pub mod latency;
-pub mod many_readers;
-pub mod process;
 pub mod report;
-mod run;
-pub mod statistics;
 pub mod table;
-pub mod tables;
 pub mod throughput;
 
-pub use footprint::first_byte;
-pub use report::Report;
-pub use run::{Options, Part, run};
+pub use harvest::first_byte;
+pub use report::{Options, Part, Report, run};

@@ -1,75 +1,362 @@
-//! Tables for a terminal.
+//! A report for people: one table.
 
-/// Rows under a head, and notes below them.
-#[derive(Clone, Debug, Default)]
-pub struct Table {
-    /// The title.
-    pub title: String,
-    /// The names of the columns.
-    pub head: Vec<String>,
-    /// The rows; the first cell names the row.
-    pub rows: Vec<Vec<String>>,
-    /// Notes that explain the figures.
-    pub notes: Vec<String>,
+use crate::figures::{Table, digits, duration, percent, quantile, rate};
+use crate::generators::{Request, name};
+use crate::latency::{EMPTY, Latency};
+use crate::report::Report;
+use crate::throughput::Measurement;
+use wellspring::Mode;
+
+/// The columns, which are the same for every row. A read of a row of `throughput` is one of many in a loop; the quantiles are of
+/// single calls, with the cost of the clock.
+const HEAD: [&str; 10] = [
+    "", "size", "threads", "a read", "together", "over one", "p50", "p99", "p99.9", "max",
+];
+
+/// `report` for a terminal: what a key costs, the machine, then the table, if it has rows.
+#[must_use]
+pub fn text(report: &Report) -> String {
+    let host = &report.host;
+    let lines = headline(report).into_iter();
+    let lines = lines.chain([host.stamp(), host.machine(), circumstances(report)]);
+    let lines: String = lines.map(|line| line + "\n").collect();
+    let table = table(report);
+    if table.rows.is_empty() {
+        return lines;
+    }
+    format!("{lines}\n{}", table.text())
 }
 
-impl Table {
-    /// A table without rows.
-    #[must_use]
-    pub fn new(title: impl Into<String>, head: &[&str]) -> Self {
-        Self {
-            title: title.into(),
-            head: head.iter().map(ToString::to_string).collect(),
-            ..Self::default()
-        }
-    }
+/// The cost of a key beside the system call, if that was measured.
+fn headline(report: &Report) -> Option<String> {
+    let key = Request::Fill(32);
+    let ours = report.find(Mode::PerThread.name(), key, 1)?;
+    let ratio = report.times(&ours.name, name::GETRANDOM, key)?;
+    let than = match ratio {
+        1.05.. => format!("{} times faster than", digits(ratio)),
+        0.95.. => "as fast as".into(),
+        _ => format!("{} times slower than", digits(1.0 / ratio)),
+    };
+    let cost = duration(ours.ns_per_request());
+    Some(format!("A 32-byte key takes {cost}, {than} getrandom(2)."))
+}
 
-    /// The same with one more note.
-    #[must_use]
-    pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.notes.push(note.into());
-        self
+fn circumstances(report: &Report) -> String {
+    let mut parts = vec![format!("medians of {} interleaved rounds", report.rounds)];
+    if let Some(load) = report.host.load {
+        parts.push(format!("load {load:.2} at the start"));
     }
+    let footprint = report.footprint.as_ref();
+    let first_byte = footprint.and_then(|one| one.first_byte_us);
+    parts.extend(
+        first_byte.map(|us| format!("first byte of a process after {}", duration(us * 1e3))),
+    );
+    let tap = footprint.and_then(|one| one.tap_bytes);
+    parts.extend(tap.map(|bytes| format!("{bytes:.0} B of locked memory a thread")));
+    parts.join(", ")
+}
 
-    /// For a terminal: each column as wide as its widest cell, names to the left, figures to the right.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let lines: Vec<&Vec<String>> = [&self.head].into_iter().chain(&self.rows).collect();
-        let columns = lines.iter().map(|line| line.len()).max().unwrap_or(0);
-        let width = |column: usize| {
-            let cells = lines.iter().filter_map(|line| line.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        let mut text = format!("{}\n", self.title);
-        for line in lines {
-            let cells = line.iter().zip(&widths).enumerate();
-            let cells = cells.map(|(column, (cell, width))| match column {
-                0 => format!("  {cell:width$}"),
-                _ => format!("  {cell:>width$}"),
-            });
-            text += cells.collect::<String>().trim_end();
-            text.push('\n');
-        }
-        for note in &self.notes {
-            text += &format!("  {note}\n");
-        }
-        text + "\n"
+/// A row for each generator, size and number of threads, for each other kind of call, and for the harvester's events.
+fn table(report: &Report) -> Table {
+    let mut table = Table::new("Reads", &HEAD);
+    let is_same = |one: &Measurement, call: &Latency| {
+        one.name == call.name && one.threads == call.threads && one.request == TIMED
+    };
+    let calls = || report.latency.iter().filter(|call| call.calls > 0);
+    for one in &report.throughput {
+        let call = calls().find(|call| is_same(one, call));
+        table.rows.push(row(report, one, call));
     }
+    for call in calls() {
+        if !report.throughput.iter().any(|one| is_same(one, call)) {
+            let size = if call.name == EMPTY {
+                String::new()
+            } else {
+                TIMED.name()
+            };
+            let first = [&call.name, &size, &call.threads.to_string(), "", "", ""];
+            let first = first.map(str::to_owned).into_iter();
+            table.rows.push(first.chain(quantiles(call)).collect());
+        }
+    }
+    for one in &report.harvest {
+        let name = format!("an event of the harvester, {}", one.mode);
+        let alone_ns = 1e9 / one.events_per_cpu_second_alone;
+        for (threads, ns, over) in [
+            (1, alone_ns, String::new()),
+            (
+                1 + one.readers,
+                alone_ns / one.kept_cpu_share,
+                times(one.kept_cpu_share),
+            ),
+        ] {
+            let cells = [
+                String::new(),
+                threads.to_string(),
+                duration(ns),
+                String::new(),
+                over,
+            ];
+            table
+                .rows
+                .push([name.clone()].into_iter().chain(cells).collect());
+        }
+    }
+    for row in &mut table.rows {
+        row.resize(HEAD.len(), String::new());
+    }
+    with_notes(table, report)
+}
+
+/// The size of a call whose quantiles are measured.
+const TIMED: Request = Request::Fill(32);
+
+/// The row of a generator at a size; with the quantiles of single calls, if they were measured.
+fn row(report: &Report, one: &Measurement, call: Option<&Latency>) -> Vec<String> {
+    let alone = report.find(&one.name, one.request, 1);
+    let over = alone
+        .filter(|_| one.threads > 1)
+        .map(|alone| times(one.over(alone)));
+    let cells = [
+        one.name.clone(),
+        one.request.name(),
+        one.threads.to_string(),
+        duration(one.ns_per_request()),
+        rate(one.bytes_per_second()),
+        over.unwrap_or_default(),
+    ];
+    let quantiles = call.map_or(Default::default(), quantiles);
+    cells.into_iter().chain(quantiles).collect()
+}
+
+fn times(ratio: f64) -> String {
+    format!("{}x", digits(ratio))
+}
+
+fn quantiles(call: &Latency) -> [String; 4] {
+    let [_, p99, p99_9, _] = call.nines_ns.map(|ns| ns.map_or(String::new(), duration));
+    [duration(call.median_ns), p99, p99_9, duration(call.max_ns)]
+}
+
+/// Explains the figures of the parts that were run.
+fn with_notes(mut table: Table, report: &Report) -> Table {
+    if !report.throughput.is_empty() {
+        let alone = report.throughput.iter().filter(|one| one.threads == 1);
+        let spreads: Vec<f64> = alone.map(Measurement::spread).collect();
+        let [usual, worst] = [0.5, 1.0].map(|share| quantile(&spreads, share).unwrap_or(0.0));
+        table = table
+            .note(format!(
+                "The middle half of the rounds lies within {} of a figure, at worst within {}. Of each round the median of its",
+                percent(usual),
+                percent(worst)
+            ))
+            .note("portions counts, which leaves out those in which another program had the CPU. On several threads modes")
+            .note("with a lock and getrandom(2) count over whole turns, waiting included.");
+    }
+    let many = report.throughput.iter().filter(|one| one.threads > 1);
+    if let Some(most) = many.map(Measurement::unfairness).reduce(f64::max) {
+        table = table.note(format!(
+            "The standard deviation of the threads' throughput is at most {} of their mean.",
+            percent(most)
+        ));
+    }
+    if !report.latency.is_empty() {
+        table = table.note(format!(
+            "p50 to max: single calls, with the cost of the clock: '{EMPTY}' reads nothing; its slow calls are interrupts."
+        ));
+    }
+    if let Some(first) = report.harvest.first() {
+        let kept = report
+            .harvest
+            .iter()
+            .map(|one| one.kept_share)
+            .fold(1.0, f64::min);
+        let cpu = report
+            .harvest
+            .iter()
+            .map(|one| one.cpu_share)
+            .fold(0.0, f64::max);
+        table = table.note(format!(
+            "Events: CPU time of the harvester's thread, alone and beside {} readers of 64 KiB on {} CPUs. It is offered",
+            first.readers, report.host.cpus
+        ));
+        table = table.note(format!(
+            "4800 a second; beside readers it moves at least {} of what it moves alone, by at most {} of a CPU.",
+            percent(kept),
+            percent(cpu)
+        ));
+    }
+    table
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harvest::{Footprint, Harvest};
+    use crate::report::Host;
+    use crate::throughput::Speed;
+    use serde_json::Value;
 
-    fn table() -> Table {
-        let mut table = Table::new("T", &["", "a", "bbbb"]);
-        table.rows.push(vec!["x".into(), "10.0".into(), "1".into()]);
-        table
+    fn measured(name: &str, bytes: usize, threads: usize, rate: f64) -> Measurement {
+        let speed = Speed {
+            mean: rate,
+            usual: rate,
+        };
+        Measurement {
+            name: name.into(),
+            request: Request::Fill(bytes),
+            threads,
+            waits: false,
+            rounds: vec![vec![speed; threads]; 3],
+        }
+    }
+
+    /// A report with made-up figures.
+    fn report(ours: f64, theirs: f64) -> Report {
+        let mut host = Host::this();
+        host.date = "2026-01-02T03:04:05Z".into();
+        host.version = "1.2.3";
+        host.commit = Some("0123456789ab");
+        Report {
+            throughput: vec![
+                measured("per-thread", 32, 1, ours),
+                measured("per-thread", 32, 2, ours),
+                measured(name::GETRANDOM, 32, 1, theirs),
+                measured("per-thread", 1 << 20, 1, 1e4),
+            ],
+            latency: vec![Latency {
+                name: "per-thread".into(),
+                threads: 1,
+                calls: 10_000,
+                median_ns: 20.0,
+                nines_ns: [Some(30.0), Some(40.0), Some(50.0), None],
+                max_ns: 5000.0,
+            }],
+            harvest: vec![Harvest {
+                mode: Mode::PerThread,
+                readers: 2,
+                moved_share_alone: f64::NAN,
+                kept_share: 0.99,
+                events_per_cpu_second_alone: 1.5e6,
+                kept_cpu_share: 0.8,
+                cpu_share: 0.004,
+            }],
+            footprint: Some(Footprint {
+                first_byte_us: Some(60.0),
+                tap_bytes: None,
+            }),
+            ..Report::new(host, 3)
+        }
     }
 
     #[test]
-    fn columns_stand_under_their_heads() {
-        assert_eq!(table().text(), "T\n        a  bbbb\n  x  10.0     1\n\n");
+    fn the_first_sentence_says_how_many_times_faster_or_slower() {
+        for (ours, theirs, words) in [
+            (
+                4.4e8,
+                1e7,
+                "A 32-byte key takes 2.27 ns, 44.0 times faster than getrandom(2).",
+            ),
+            (
+                1e7,
+                1.01e7,
+                "A 32-byte key takes 100 ns, as fast as getrandom(2).",
+            ),
+            (
+                1e7,
+                2.5e7,
+                "A 32-byte key takes 100 ns, 2.50 times slower than getrandom(2).",
+            ),
+        ] {
+            let text = text(&report(ours, theirs));
+            assert_eq!(text.lines().next(), Some(words), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_text_names_date_version_and_commit_and_has_one_table_with_rows_for_every_part() {
+        let text = text(&report(4.4e8, 1e7));
+        for part in [
+            "wellspring 1.2.3, commit 0123456789ab, 2026-01-02T03:04:05Z",
+            "generation page",
+            "first byte of a process after 60.0 us",
+            "10.5 GB/s",
+            "2.00x",
+            "an event of the harvester, per-thread",
+            "667 ns",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(text.matches("p99.9").count(), 1, "{text}");
+        assert!(
+            !text.contains("NaN") && !text.to_lowercase().contains("target"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_generator_at_a_size_has_one_row_with_its_quantiles_and_each_row_has_every_column() {
+        let table = table(&report(4.4e8, 1e7));
+        assert!(
+            table.rows.iter().all(|row| row.len() == table.head.len()),
+            "{table:?}"
+        );
+        let key: Vec<_> = table
+            .rows
+            .iter()
+            .filter(|row| row[1] == "32 B" && row[2] == "1")
+            .collect();
+        let [ours, theirs] = key[..] else {
+            panic!("{key:?}");
+        };
+        let cells = [
+            "per-thread",
+            "32 B",
+            "1",
+            "2.27 ns",
+            "14.1 GB/s",
+            "",
+            "20.0 ns",
+            "40.0 ns",
+            "50.0 ns",
+            "5.00 us",
+        ];
+        assert_eq!(ours, &cells);
+        assert_eq!(theirs[6..], ["", "", "", ""]);
+        let events: Vec<_> = table
+            .rows
+            .iter()
+            .filter(|row| row[0].contains("event"))
+            .collect();
+        assert_eq!([&events[0][2], &events[1][2]], ["1", "3"]);
+        assert_eq!([&events[1][3], &events[1][5]], ["833 ns", "0.80x"]);
+    }
+
+    #[test]
+    fn calls_that_were_timed_alone_have_a_row_and_a_part_that_was_not_run_has_none() {
+        let mut report = report(4.4e8, 1e7);
+        report.throughput.clear();
+        report.harvest.clear();
+        let table = table(&report);
+        assert_eq!(table.rows.len(), 1, "{table:?}");
+        assert_eq!(table.rows[0][..4], ["per-thread", "32 B", "1", ""]);
+        assert_eq!(table.notes.len(), 1, "{table:?}");
+        let text = text(&Report::new(Host::this(), 3));
+        assert!(text.starts_with("wellspring "), "{text}");
+        assert!(!text.contains("Reads") && !text.contains("p99.9"), "{text}");
+    }
+
+    #[test]
+    fn json_that_is_read_back_has_every_part_and_null_for_a_figure_that_is_no_number() {
+        let text = report(4.4e8, 1e7).json().to_string();
+        let read: Value = serde_json::from_str(&text).expect("it is JSON");
+        for list in ["throughput", "latency", "harvest"] {
+            assert!(!read[list].as_array().unwrap().is_empty(), "{list}");
+        }
+        assert!(read["host"]["generation_page"].is_string());
+        assert_eq!(read["footprint"]["first_byte_us"], 60.0);
+        assert_eq!(read["latency"][0]["p99_9_ns"], 50.0);
+        assert!(read["latency"][0]["p99_99_ns"].is_null());
+        assert!(read["harvest"][0]["moved_share_alone"].is_null());
     }
 }

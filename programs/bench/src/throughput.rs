@@ -1,7 +1,7 @@
 //! Throughput: all cases in turn, in short slices, round after round. A slow spell of the machine slows all cases alike.
 
-use crate::generator::{Generator, Request, Threads};
-use crate::statistics::{coefficient_of_variation, median, median_ratio, spread};
+use crate::figures::{coefficient_of_variation, median, median_ratio, spread};
+use crate::generators::{Generator, Request, Threads};
 use indicatif::ProgressBar;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -202,7 +202,7 @@ fn speed(slice: Duration, portion: u64, run: &mut impl FnMut(u64) -> Duration) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generator::Runner;
+    use crate::generators::Runner;
     use hdrhistogram::Histogram;
     use std::sync::{Arc, Mutex};
 

@@ -1,7 +1,7 @@
 //! The command `wellspring`: all commands, help and version, and errors in one line.
 //!
 //! ```text
-//! commands    one module for each command, with its arguments
+//! commands    the commands, with their arguments
 //! arguments   types of arguments that several commands have
 //! streams     files and streams that a command reads and writes; errors and exit codes
 //! ```
@@ -10,28 +10,21 @@ mod arguments;
 mod commands;
 mod streams;
 
-use crate::commands::bench::BenchRequest;
 use crate::commands::bytes::BytesRequest;
 use crate::commands::check::CheckRequest;
 #[cfg(target_os = "linux")]
-use crate::commands::generation::GenerationRequest;
-#[cfg(target_os = "linux")]
-use crate::commands::host_service::{ServeRequest, StatusRequest};
-#[cfg(target_os = "linux")]
-use crate::commands::kernel::KernelRequest;
-use crate::commands::manual::{CompletionsRequest, ManRequest};
+use crate::commands::machine::{GenerationRequest, KernelRequest, ServeRequest, StatusRequest};
 use crate::commands::replay::ReplayRequest;
 #[cfg(target_os = "linux")]
 use crate::commands::run::RunRequest;
-use crate::commands::seed::SeedRequest;
 use crate::commands::sources::SourcesRequest;
 use crate::commands::stats::StatsRequest;
-use crate::commands::uuid::UuidRequest;
+use crate::commands::{BenchRequest, CompletionsRequest, ManRequest, SeedRequest, UuidRequest};
 use crate::streams::{Failure, Output};
 use clap::{CommandFactory, Parser, Subcommand};
-use commands::{bench, bytes, check, manual, replay, seed, sources, stats, uuid};
+use commands::{bench, bytes, check, completions, man, replay, seed, sources, stats, uuid};
 #[cfg(target_os = "linux")]
-use commands::{generation, host_service, kernel, run};
+use commands::{machine, run};
 use std::process::ExitCode;
 use wellspring_command_line::{is_shown, one_line};
 
@@ -45,23 +38,23 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         #[cfg(target_os = "linux")]
         Command::Run(request) => return run::run(&request),
         Command::Bytes(request) => bytes::run(&request),
-        Command::Uuid(request) => uuid::run(&request),
+        Command::Uuid(request) => uuid(&request),
         Command::Replay(request) => replay::run(&request),
         Command::Check(request) => check::run(&request),
         Command::Stats(request) => stats::run(&request),
         Command::Sources(request) => sources::run(&request),
-        Command::Bench(request) => bench::run(&request),
-        Command::Seed(request) => seed::run(&request),
+        Command::Bench(request) => bench(&request),
+        Command::Seed(request) => seed(&request),
         #[cfg(target_os = "linux")]
-        Command::Generation(request) => generation::run(&request),
+        Command::Generation(request) => machine::generation(&request),
         #[cfg(target_os = "linux")]
-        Command::Serve(request) => host_service::serve(&request),
+        Command::Serve(request) => machine::serve(&request),
         #[cfg(target_os = "linux")]
-        Command::Status(request) => host_service::status(&request),
+        Command::Status(request) => machine::status(&request),
         #[cfg(target_os = "linux")]
-        Command::Kernel(request) => kernel::run(&request),
-        Command::Completions(request) => manual::completions(&request, definitions()),
-        Command::Man(request) => manual::man(&request, definitions()),
+        Command::Kernel(request) => machine::kernel(&request),
+        Command::Completions(request) => completions(&request, definitions()),
+        Command::Man(request) => man(&request, definitions()),
     };
     done.map(|()| ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use std::mem::ManuallyDrop;
 use std::path::Path;
 use uuid::Uuid;
 use wellspring::ids;
-use wellspring_bench::generator::{Generate, Generator, Request};
+use wellspring_bench::generators::{Generate, Generator, Request};
 
 /// A function that fills memory.
 struct Filling<F>(F);

@@ -22,8 +22,8 @@ pub(crate) use row::{Pair, Row};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use std::time::Duration;
-use wellspring_bench::format::{digits, duration};
-use wellspring_bench::table::Table;
+use wellspring_bench::figures::{digits, duration};
+use wellspring_bench::figures::Table;
 use wellspring_bench::throughput::{self, Case, Pace};
 
 /// Short turns: they are seldom interrupted, also on a busy machine.

@@ -5,7 +5,7 @@ use super::names::JAVA_BYTES;
 use super::row::{Row, built};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wellspring_bench::statistics::{median, median_ratio};
+use wellspring_bench::figures::{median, median_ratio};
 
 type Measure = fn() -> Result<Vec<Row>, String>;
 

@@ -1,7 +1,7 @@
 //! A row, and what one is measured from.
 
 use std::path::{Path, PathBuf};
-use wellspring_bench::generator::Generator;
+use wellspring_bench::generators::Generator;
 
 /// A door, and what it replaces.
 pub(crate) struct Row {

@@ -5,7 +5,7 @@ mod native;
 #[cfg(feature = "c-libraries")]
 mod openssl;
 
-use wellspring_bench::generator::Generator;
+use wellspring_bench::generators::Generator;
 
 pub(crate) use native::peers as native;
 

@@ -6,7 +6,7 @@ use chacha20::ChaCha20Rng;
 use ctr::cipher::{KeyIvInit, StreamCipher};
 use rand::{Rng, make_rng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use wellspring_bench::generator::{Generate, Generator, Request, Threads};
+use wellspring_bench::generators::{Generate, Generator, Request, Threads};
 use wellspring_bench::generators::SIZES;
 
 /// Anything with rand_core's trait.

@@ -6,7 +6,7 @@ use openssl_sys::{
     EVP_EncryptUpdate, EVP_aes_256_ctr, EVP_chacha20, RAND_bytes,
 };
 use std::ptr;
-use wellspring_bench::generator::{Generate, Generator, Request};
+use wellspring_bench::generators::{Generate, Generator, Request};
 use wellspring_bench::generators::SIZES;
 
 struct Rand;

@@ -1,6 +1,6 @@
 //! Decides which lines of the kernel's log report trouble.
 
-use super::outcome::{Result, Stop, failed};
+use super::cache::{Result, Stop, failed};
 
 /// Texts that a kernel prints after an error. Upper and lower case matter.
 const TROUBLE: [&str; 34] = [

@@ -1,18 +1,15 @@
-//! Kernels, their headers, and modules built for them.
+//! Kernels to choose from, their headers and compilers, modules built for them, and which of the distribution's modules these
+//! need.
 
-use super::cache::{Cache, entry, run};
-use super::chroot::Chroot;
-use super::compiler::{Compiler, clang};
+use super::cache::{Cache, Result, Stop, at, entry, failed, run, run_bytes};
 use super::files::busybox;
-use super::modules::in_load_order;
-use super::outcome::{Result, Stop, at, failed};
 use super::own::{self, Own};
-use super::packages::Apt;
-use super::release::Release;
-use std::fs;
+use super::packages::{Apt, Chroot};
+use super::vm::Processor;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
+use std::{fmt, fs, thread};
 
 /// A kernel that boots, and what a module for it is built with.
 pub(crate) struct Kernel {
@@ -291,6 +288,287 @@ pub(super) fn copy_folder(from: &Path, to: &Path) -> Result {
     run(Command::new("cp").arg("-r").arg(from.join(".")).arg(to)).map(drop)
 }
 
+// ---- releases ----
+// The kernels to choose from, and where they come from.
+
+/// A kernel to choose: the newest that its suites offer, or a kernel that we build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Release {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    /// The suites of its packages.
+    pub(super) suites: &'static [&'static str],
+    /// The end of the names of the packages that depend on the newest image, and on the newest headers.
+    pub(super) newest: &'static str,
+    /// The end of its packages' names.
+    pub(super) flavour: &'static str,
+    /// The suite of the compiler for it and the packages with it, if this is not Debian 12's. The newest headers name
+    /// options that the compilers of Debian 12 do not know, and their programs need a newer C library.
+    pub(super) compiler: Option<(&'static str, &'static [&'static str])>,
+    pub(crate) processor: Processor,
+    /// Whether we build it. Such a kernel has everything built in.
+    pub(crate) is_own: bool,
+}
+
+const CLOUD: &str = "cloud-amd64";
+const RT: &str = "rt-amd64";
+const CLOUD_ARM64: &str = "cloud-arm64";
+
+/// The compilers of Debian 13, for both processors.
+const TRIXIE: (&str, &[&str]) = (
+    "trixie",
+    &["gcc", "gcc-aarch64-linux-gnu", "make", "libelf1t64"],
+);
+
+impl Release {
+    /// Debian 12's.
+    pub(crate) const V6_1: Self = debian("6.1", &["bookworm", "bookworm-security"], CLOUD, CLOUD);
+    /// The same version with PREEMPT_RT.
+    pub(super) const V6_1_RT: Self = debian("6.1-rt", &["bookworm", "bookworm-security"], RT, RT);
+    /// From Debian 12's security updates; Debian 13 has the same.
+    pub(crate) const V6_12: Self =
+        debian("6.12", &["bookworm-security"], "6.12-cloud-amd64", CLOUD);
+    /// Backported to Debian 13. Its number may be higher by now.
+    pub(crate) const V7_3: Self = Self {
+        compiler: Some(TRIXIE),
+        ..debian("7.3", &["trixie-backports"], CLOUD, CLOUD)
+    };
+    /// Debian 12's for arm64.
+    const V6_1_ARM64: Self = arm64("6.1-arm64", &["bookworm", "bookworm-security"], CLOUD_ARM64);
+    pub(super) const V6_12_ARM64: Self =
+        arm64("6.12-arm64", &["bookworm-security"], "6.12-cloud-arm64");
+    /// The one backported to Debian 13.
+    const V7_3_ARM64: Self = Self {
+        compiler: Some(TRIXIE),
+        ..arm64("7.3-arm64", &["trixie-backports"], CLOUD_ARM64)
+    };
+    /// A kernel that we build, which checks locks and memory.
+    pub(crate) const DEBUG: Self = own("debug");
+    /// A kernel that we build, which finds data races.
+    pub(crate) const KCSAN: Self = own("kcsan");
+    /// A kernel that we build, which checks nothing.
+    pub(crate) const PLAIN: Self = own("plain");
+
+    /// All, the oldest first, then the kernels that we build.
+    pub(crate) const ALL: [Self; 13] = [
+        Self::V6_1,
+        Self::V6_1_RT,
+        Self::V6_12,
+        // The same version with PREEMPT_RT.
+        debian("6.12-rt", &["bookworm-security"], "6.12-rt-amd64", RT),
+        // Backported to Debian 12: 6.12.95, from before stable kernels took new system core operations.
+        debian("6.12-backports", &["bookworm-backports"], CLOUD, CLOUD),
+        // From Debian's unstable suite. Its number may be higher by now.
+        Self {
+            compiler: Some(("sid", &["gcc-16", "make", "libelf1t64"])),
+            ..debian("7.2", &["sid"], CLOUD, CLOUD)
+        },
+        Self::V7_3,
+        Self::V6_1_ARM64,
+        Self::V6_12_ARM64,
+        Self::V7_3_ARM64,
+        Self::DEBUG,
+        Self::KCSAN,
+        Self::PLAIN,
+    ];
+
+    /// Whether it checks itself. Such a kernel takes several times as long.
+    pub(crate) fn has_checks(self) -> bool {
+        [Self::DEBUG, Self::KCSAN].contains(&self)
+    }
+
+    /// Whether Debian 12's clang fits too.
+    pub(crate) fn is_for_debian_12(self) -> bool {
+        !self.is_own && self.compiler.is_none() && self.processor == Processor::X86_64
+    }
+}
+
+const fn debian(
+    name: &'static str,
+    suites: &'static [&'static str],
+    newest: &'static str,
+    flavour: &'static str,
+) -> Release {
+    Release {
+        name,
+        suites,
+        newest,
+        flavour,
+        compiler: None,
+        processor: Processor::X86_64,
+        is_own: false,
+    }
+}
+
+const fn arm64(
+    name: &'static str,
+    suites: &'static [&'static str],
+    newest: &'static str,
+) -> Release {
+    Release {
+        processor: Processor::Arm64,
+        ..debian(name, suites, newest, CLOUD_ARM64)
+    }
+}
+
+const fn own(name: &'static str) -> Release {
+    Release {
+        is_own: true,
+        ..debian(name, &[], "", "")
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+// ---- compilers ----
+// The compilers that a module is built with.
+
+/// The compilers that a module is built with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compiler {
+    /// The compiler that built the kernel.
+    Gcc,
+    /// For a kernel that gcc built.
+    Clang,
+}
+
+impl fmt::Display for Compiler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Compiler::Gcc => "gcc",
+            Compiler::Clang => "clang",
+        })
+    }
+}
+
+/// Calls clang without the options that gcc alone knows. The headers of a kernel that gcc built pass them to every
+/// compiler.
+const WRAPPER: &str = r#"#!/bin/sh
+for word; do
+    shift
+    case $word in
+    -mpreferred-stack-boundary=*) set -- "$@" -mstack-alignment=8 ;;
+    -mindirect-branch=thunk-extern) set -- "$@" -mretpoline-external-thunk ;;
+    -mindirect-branch* | -mrecord-mcount) ;;
+    -fconserve-stack | -fno-allow-store-data-races | -fno-ipa-* | -fsanitize=bounds-strict) ;;
+    -falign-jumps=* | -falign-loops=* | -fmin-function-alignment=* | -fplugin*) ;;
+    -Wimplicit-fallthrough=*) set -- "$@" -Wimplicit-fallthrough ;;
+    -Wno-maybe-uninitialized | -Wno-alloc-size-larger-than) ;;
+    *) set -- "$@" "$word" ;;
+    esac
+done
+# Of the kernel's headers, where gcc alone knows address spaces.
+set -- "$@" -Wno-duplicate-decl-specifier -Wno-gnu-variable-sized-type-not-at-end
+"#;
+
+/// The configuration of a kernel that gcc built says that memory operands of inline assembly get the prefix of a segment.
+/// clang prints them without it: a module that it builds for 6.12 then adds to the preemption count of no CPU, and faults.
+const UNDEFINED: &str = "\
+#undef CONFIG_CC_HAS_NAMED_AS
+#undef CONFIG_USE_X86_SEG_SUPPORT
+";
+
+/// A program that is called like gcc and runs the clang of Debian 12.
+pub(super) fn clang(cache: &Cache) -> Result<PathBuf> {
+    let folder = cache.once("clang", |folder| {
+        Apt::new(folder, &["bookworm"])?.unpack_missing("clang-16", "bookworm", folder)
+    })?;
+    let llvm = folder.join("usr/lib/llvm-16");
+    let libraries = format!(
+        "{}:{}",
+        folder.join("usr/lib/x86_64-linux-gnu").display(),
+        llvm.join("lib").display()
+    );
+    let header = cache.folder().join("clang-like-gcc.h");
+    fs::write(&header, UNDEFINED).map_err(at(header.display()))?;
+    // After the kernel's own `-include` of its configuration.
+    let call = format!(
+        "LD_LIBRARY_PATH={libraries} exec {} \"$@\" -include {}\n",
+        llvm.join("bin/clang").display(),
+        header.display()
+    );
+    let path = cache.folder().join("clang-like-gcc");
+    fs::write(&path, format!("{WRAPPER}{call}")).map_err(at(path.display()))?;
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(&path, executable).map_err(at(path.display()))?;
+    Ok(path)
+}
+
+// ---- the distribution's modules ----
+// Finds the distribution's modules that a module needs, by busybox's depmod. The guest has no modprobe.
+
+/// The names and contents of the distribution's modules that `ours` need, and of the modules `names` with all that they need,
+/// in the order to load them. A name that is not among the distribution's is taken for built in. `folder` is as the unpacked
+/// packages of a kernel leave it.
+fn in_load_order(
+    folder: &Path,
+    busybox: &Path,
+    ours: &[PathBuf],
+    names: &[&str],
+) -> Result<Vec<(String, Vec<u8>)>> {
+    // Newer packages install them in the second folder.
+    let mut bases = [folder.to_owned(), folder.join("usr")].into_iter();
+    let Some(base) = bases.find(|base| base.join("lib/modules").exists()) else {
+        return Ok(Vec::new());
+    };
+    let tree = entry(&base.join("lib/modules"), "", "")?;
+    let version = tree.file_name().unwrap_or_default();
+    let extra = tree.join("extra");
+    let _ = fs::remove_dir_all(&extra);
+    fs::create_dir(&extra).map_err(at(extra.display()))?;
+    for module in ours {
+        let name = module.file_name().unwrap_or_default();
+        fs::copy(module, extra.join(name)).map_err(at(module.display()))?;
+    }
+    let mut depmod = Command::new(busybox);
+    run(depmod.args(["depmod", "-b"]).arg(&base).arg(version))?;
+    let list = tree.join("modules.dep");
+    let list = fs::read_to_string(&list).map_err(at(list.display()))?;
+    let read = |path: &str| {
+        let file = tree.join(path);
+        let bytes = if path.ends_with(".xz") {
+            run_bytes(Command::new(busybox).arg("xzcat").arg(&file))
+        } else {
+            fs::read(&file).map_err(at(file.display()))
+        };
+        Ok((name_of(path), bytes?))
+    };
+    wanted(&list, names).into_iter().map(read).collect()
+}
+
+/// The paths in depmod's list that modules in `extra` need, and the paths of `names` with all that they need, in the order to
+/// load them. The list has all that a module needs, the last to be loaded first.
+fn wanted<'a>(list: &'a str, names: &[&str]) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for (module, needs) in list.lines().filter_map(|line| line.split_once(':')) {
+        let is_named = names.contains(&&*name_of(module));
+        if !is_named && !module.starts_with("extra/") {
+            continue;
+        }
+        let needs = needs
+            .split_whitespace()
+            .rev()
+            .chain(is_named.then_some(module));
+        for path in needs.filter(|path| !path.starts_with("extra/")) {
+            if !found.contains(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// The name of the module in a file: `-` in the file's is `_` in the module's.
+fn name_of(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name.strip_suffix(".xz").unwrap_or(name);
+    name.strip_suffix(".ko").unwrap_or(name).replace('-', "_")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,5 +623,24 @@ mod tests {
             "gcc-12",
         ];
         assert!(!others.into_iter().any(is_part));
+    }
+
+    #[test]
+    fn what_ours_and_the_named_need_is_loaded_once_and_in_order() {
+        let list = "\
+    extra/tests.ko: extra/wellspring.ko kernel/crypto/chacha-x86_64.ko.xz kernel/lib/libchacha.ko
+    extra/wellspring.ko: kernel/crypto/chacha-x86_64.ko.xz kernel/lib/libchacha.ko
+    kernel/crypto/chacha-x86_64.ko.xz: kernel/lib/libchacha.ko
+    kernel/drivers/nvme.ko: kernel/drivers/nvme-core.ko
+    kernel/lib/libchacha.ko:
+    ";
+        let ours = [
+            "kernel/lib/libchacha.ko",
+            "kernel/crypto/chacha-x86_64.ko.xz",
+        ];
+        assert_eq!(wanted(list, &[]), ours);
+        let nvme = ["kernel/drivers/nvme-core.ko", "kernel/drivers/nvme.ko"];
+        assert_eq!(wanted(list, &["nvme", "built_in"]), [ours, nvme].concat());
+        assert_eq!(name_of(ours[1]), "chacha_x86_64");
     }
 }

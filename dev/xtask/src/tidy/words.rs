@@ -1,6 +1,6 @@
 //! Plain words: the texts are read by people whose first language is not English.
 
-use super::fault::{Fault, is_data};
+use super::{Fault, is_data};
 
 /// Turns that a reader has to decode, and what to write instead. Lower case; any punctuation between words counts as
 /// a space, so that names of tests are checked as well.

@@ -1,10 +1,12 @@
-//! Programs that use OpenSSL, each shown to have drawn on the provider by the counters of the report.
+//! The provider in installed programs, servers and clients, and in a PostgreSQL server through pgcrypto.
 
-use crate::common::{self, DOOR, Run, are_installed, configuration, is_success, run};
+use crate::{DOOR, Run, are_installed, configuration, configuration_in, is_success, run};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use testkit::programs::{AS_USER, can_be_user};
-use wellspring_interpose::door_counters::Door;
+use wellspring_interpose::door_counters::{Door, DoorCounters, VARIABLE};
 
 #[test]
 fn openssl_lists_its_three_instances_as_ours() {
@@ -17,7 +19,7 @@ fn openssl_lists_its_three_instances_as_ours() {
     assert_eq!(text.matches("WELLSPRING @ wellspring").count(), 3, "{text}");
     assert_eq!(text.matches("state = ready").count(), 3, "{text}");
     let list = "openssl list -random-generators -providers";
-    let text = common::run(list, &configuration).succeeds().text();
+    let text = crate::run(list, &configuration).succeeds().text();
     assert!(
         text.contains("WELLSPRING-SEED") && text.contains("status: active"),
         "{text}"
@@ -65,7 +67,7 @@ fn a_kernel_that_does_not_wipe_a_child_is_no_reason_to_refuse() {
     }
     let configuration = configuration(|text| text);
     let script = "openssl rand -hex 16 > a; openssl rand -hex 16 > b; test -s a && ! cmp -s a b";
-    let run = common::Run::of(script, |command| {
+    let run = crate::Run::of(script, |command| {
         let folder = configuration.parent().unwrap();
         command
             .env("OPENSSL_CONF", &configuration)
@@ -307,7 +309,7 @@ fn openssls_own_generator_takes_its_seed_from_us() {
     if !are_installed(&["openssl"]) {
         return;
     }
-    let seeded = configuration(|text| common::seed_source(&text));
+    let seeded = configuration(|text| crate::seed_source(&text));
     let list = run(
         "openssl list -random-instances -verbose && openssl rand 1000 > random",
         &seeded,
@@ -362,7 +364,7 @@ fn a_program_whose_engine_has_no_seed_gets_an_error_that_is_counted() {
         (Door::Provider, configuration(|text| text)),
         (
             Door::ProviderSeed,
-            configuration(|text| common::seed_source(&text)),
+            configuration(|text| crate::seed_source(&text)),
         ),
     ] {
         let run = draw_with_filter(&settings, testkit::filter::refuse_random);
@@ -378,8 +380,63 @@ fn a_program_without_an_engine_does_not_take_another_seed_in_silence() {
     if !are_installed(&["openssl"]) {
         return;
     }
-    let settings = configuration(|text| common::seed_source(&text));
+    let settings = configuration(|text| crate::seed_source(&text));
     let run = draw_with_filter(&settings, testkit::filter::refuse_advice);
     let is_ours = run.counts(Door::ProviderSeed).calls > 0;
     assert!(is_ours || !run.output.status.success(), "{}", run.text());
+}
+
+// ---- a database ----
+// A database that draws its random bytes from OpenSSL, through an extension.
+
+/// A new cluster, and one statement in a server without a network. Postgres refuses to run as root.
+const SCRIPT: &str = "set -e; \
+    b=$(dirname $(ls -d /usr/lib/postgresql/*/bin/initdb | tail -1)); \
+    $b/initdb --no-sync --locale=C -A trust -D data > log 2>&1 || { cat log; exit 1; }; \
+    printf 'create extension pgcrypto;\\nselect encode(gen_random_bytes(1000), $$hex$$);\\n' | \
+        $b/postgres --single -D data postgres";
+
+#[test]
+fn postgres_draws_through_pgcrypto() {
+    if !are_installed(&["openssl", "setpriv"]) {
+        return;
+    }
+    if !is_success(
+        "ls /usr/lib/postgresql/*/bin/initdb /usr/share/postgresql/*/extension/pgcrypto.control",
+    ) {
+        eprintln!("SKIPPED: postgres with pgcrypto is not installed");
+        return;
+    }
+    let user = "setpriv --reuid 65534 --regid 65534 --clear-groups";
+    if !is_success(&format!("{user} true")) {
+        eprintln!("SKIPPED: only root can run postgres as another user");
+        return;
+    }
+    // Another user must reach everything: the target folder may be below a folder of root.
+    let folder = std::env::temp_dir().join(format!("wellspring-postgres-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).unwrap();
+    open_to_all(&folder);
+    let settings = configuration_in(&folder, |text| text);
+    let page = folder.join("counters");
+    fs::write(&page, [0; 4096]).unwrap();
+    // Give the page to that user: a page that others can write would not be used.
+    std::os::unix::fs::chown(&page, Some(65534), Some(65534)).unwrap();
+    fs::write(folder.join("script"), SCRIPT).unwrap();
+    let script = format!(
+        "export {VARIABLE}={}; exec {user} sh script",
+        testkit::programs::quoted(&page)
+    );
+    let run = run(&script, &settings);
+    let mut options = fs::File::options();
+    let counters = DoorCounters::map(options.read(true).write(true).open(&page).unwrap()).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    let counts = counters.counts(Door::Provider);
+    let text = run.succeeds().text();
+    assert!(text.contains("encode = \""), "{text}");
+    assert!(counts.bytes >= 1000, "{counts:?}\n{text}");
+}
+
+fn open_to_all(folder: &Path) {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
 }

@@ -1,8 +1,6 @@
 //! The provider in the harsh programs of the C library's tests. They draw from a generator of the provider here.
 
-use crate::common::{
-    self, UNDER_LIMITS, compile, configuration, is_long, run, without_proc_and_sys,
-};
+use crate::{UNDER_LIMITS, compile, configuration, is_long, run, without_proc_and_sys};
 use std::path::Path;
 use wellspring_interpose::door_counters::Door;
 
@@ -123,13 +121,61 @@ fn address_sanitizer_finds_nothing() {
 
 #[test]
 fn valgrind_finds_nothing() {
-    if !is_long("it takes seconds") || !common::are_installed(&["valgrind"]) {
+    if !is_long("it takes seconds") || !crate::are_installed(&["valgrind"]) {
         return;
     }
     for (source, step, threads) in [(TORTURE, "destructors", 8), (CONTEXTS, "bad_input", 1)] {
         if let Some(program) = compile(source, &[]) {
             let script = format!("exec valgrind --quiet --error-exitcode=9 \"$PROGRAM\" {step}");
             draws(&script, &program, threads);
+        }
+    }
+}
+
+/// Whatever system call of a first draw fails, the program gets bytes or OpenSSL's error, and never a signal; when the fault is
+/// over, it gets bytes.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod faults {
+    use crate::{compile, configuration};
+    use std::path::Path;
+    use std::process::Command;
+    use testkit::faults;
+    use testkit::tracer::{self, Choose, End};
+
+    fn run(program: &Path, configuration: &Path, choose: Choose<'_>) -> End {
+        let mut command = Command::new(program);
+        tracer::run_program(command.env("OPENSSL_CONF", configuration), choose)
+    }
+
+    #[test]
+    fn a_call_that_fails_once_or_always_in_a_first_draw_ends_no_program() {
+        let Some(program) = compile("../../bindings/c/tests/c/first.c", &[]) else {
+            return;
+        };
+        let configuration = configuration(|text| text);
+        let mut calls = Vec::new();
+        let end = run(&program, &configuration, &mut |call| {
+            calls.push(call);
+            None
+        });
+        if end == End::Untraceable {
+            return testkit::skipped("ptrace is not permitted");
+        }
+        assert_eq!(end, End::Good, "no fault");
+        // The C library's pthread_once ends the process if the kernel cannot wake threads.
+        calls.retain(|&call| call != libc::SYS_futex);
+        let faults = faults::of(&calls);
+        assert!(faults.len() > 50, "{calls:?}");
+        for fault in &faults {
+            let end = run(&program, &configuration, &mut fault.make());
+            assert_eq!(end, End::Good, "{fault}");
+        }
+        println!("{} calls, {} faults", calls.len(), faults.len());
+        for (number, error) in faults::of_each_kind(&calls) {
+            let end = run(&program, &configuration, &mut |call| {
+                (call == number).then_some(error)
+            });
+            assert_eq!(end, End::Good, "every call {number} fails with {error}");
         }
     }
 }

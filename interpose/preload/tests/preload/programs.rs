@@ -1,9 +1,13 @@
-//! Programs that are installed, each shown to have drawn on us by the counters of the report.
+//! Programs that are installed, each shown to have drawn on us by the counters of the report: by the functions of the C library,
+//! by RAND_bytes, and from the service's device files.
 
-use crate::common::{compile, compile_library, is_installed, library, run, scratch};
+use crate::{
+    Run, can_make_devices, compile, compile_library, is_installed, library, run, run_with, scratch,
+};
 use std::path::Path;
 use std::process::Command;
-use wellspring_interpose::door_counters::Door;
+use testkit::programs::quoted;
+use wellspring_interpose::door_counters::{Door, RAND_BYTES_VARIABLE};
 
 /// Runs a script, and expects at least `bytes` bytes through the doors.
 fn draws(program: &str, script: &str, doors: &[Door], bytes: u64) {
@@ -149,14 +153,224 @@ fn a_first_call_takes_no_lock_of_the_loader() {
 
 #[test]
 fn threads_that_draw_while_one_makes_the_engine_wait_for_it() {
-    let Some(program) = compile("together.c", &[]) else {
+    let Some(program) = compile("harsh.c", &[]) else {
         return;
     };
     // Without the wait, 2 of 60 runs on a busy machine had a read that the kernel answered.
     for _ in 0..60 {
-        let counts = run("exec \"$PROGRAM\"", &program)
+        let counts = run("exec \"$PROGRAM\" together", &program)
             .succeeds()
             .counts(Door::Getrandom);
         assert_eq!((counts.calls, counts.failures), (16, 0));
+    }
+}
+
+// ---- RAND_bytes ----
+// RAND_bytes goes on to the OpenSSL that the caller would have called without us, and draws on wellspring on request.
+
+fn run_asked(script: &str, program: &Path) -> Run {
+    run(
+        &format!("export {RAND_BYTES_VARIABLE}=1; {script}"),
+        program,
+    )
+}
+
+#[test]
+fn each_module_gets_its_own_openssl_unless_a_program_asks_for_ours() {
+    let Some(program) = compile("modules.c", &[]) else {
+        return;
+    };
+    let module = |mark: &str| {
+        let define = format!("-DMARK={mark}");
+        let openssl = compile_library("modules.c", &[&define]);
+        compile_library("modules.c", &["-DMODULE", openssl.to_str().unwrap()])
+    };
+    let (first, second) = (module("17"), module("34"));
+    let (first, second) = (quoted(&first), quoted(&second));
+    let script = format!("exec \"$PROGRAM\" {first} 17 {second} 34");
+    let own = run(&script, &program).succeeds();
+    assert_eq!(own.counts(Door::RandBytes).calls, 0);
+    let script = format!("exec \"$PROGRAM\" {first} random {second} random");
+    let ours = run_asked(&script, &program).succeeds();
+    // Two rounds over two modules with two functions. Each function draws 1000 bytes three times.
+    assert_eq!(ours.counts(Door::RandBytes).calls, 24);
+    assert_eq!(ours.counts(Door::RandBytes).bytes, 24_000);
+    // The test can fail: a wrong mark is seen.
+    let script = format!("exec \"$PROGRAM\" {first} 34");
+    assert!(!run(&script, &program).output.status.success());
+}
+
+#[test]
+fn python_draws_on_request_and_works_without() {
+    if !is_installed("python3") {
+        return;
+    }
+    let script = "python3 -c '
+import os, ssl, threading
+assert ssl.RAND_bytes(0) == b\"\" and len(ssl.RAND_bytes(1)) == 1
+out = []
+threads = [threading.Thread(target=lambda: out.extend(ssl.RAND_bytes(16) for _ in range(500))) for _ in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+r, w = os.pipe()
+for _ in range(8):
+    pid = os.fork()
+    if pid == 0:
+        os.write(w, ssl.RAND_bytes(16)); os._exit(0)
+    os.waitpid(pid, 0); out.append(ssl.RAND_bytes(16))
+out += [os.read(r, 16) for _ in range(8)]
+assert len(set(out)) == 2016, len(set(out))
+ssl.create_default_context()
+try:
+    ssl.RAND_bytes(-1)
+    raise SystemExit(1)
+except ValueError:
+    pass
+'";
+    let without = run(script, Path::new("")).succeeds();
+    assert_eq!(without.counts(Door::RandBytes).calls, 0);
+    let asked = run_asked(script, Path::new("")).succeeds();
+    let counts = asked.counts(Door::RandBytes);
+    if counts.calls == 0 {
+        eprintln!("SKIPPED: this Python has an OpenSSL of its own inside");
+        return;
+    }
+    assert!(
+        counts.bytes > 2016 * 16 && counts.threads >= 5,
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn openssl_rand_draws_on_request() {
+    if !is_installed("openssl") {
+        return;
+    }
+    let script = "openssl rand -hex 5000 | wc -c";
+    for is_asked in [false, true] {
+        let run = if is_asked { run_asked } else { run }(script, Path::new("")).succeeds();
+        assert_eq!(run.output.stdout, b"10001\n");
+        let counts = run.counts(Door::RandBytes);
+        assert_eq!(counts.bytes >= 5000, is_asked, "{counts:?}");
+    }
+}
+
+#[test]
+fn a_process_without_openssl_gets_bytes_and_no_endless_call() {
+    if !is_installed("python3") {
+        return;
+    }
+    let script = "python3 -c '
+import ctypes
+function = ctypes.CDLL(None).RAND_bytes
+buffer = ctypes.create_string_buffer(100)
+assert function(buffer, 100) == 1 and len(set(buffer.raw)) > 20
+assert function(buffer, 0) == 1 and function(None, 0) == 1
+assert function(buffer, -1) == 0 and function(None, 100) == 0
+'";
+    for run in [run, run_asked] {
+        let run = run(script, Path::new("")).succeeds();
+        assert!(run.counts(Door::RandBytes).bytes >= 100, "{}", run.text());
+    }
+}
+
+// ---- /dev/random and /dev/urandom ----
+// Programs that read /dev/random or /dev/urandom get the service's file where there is one.
+//
+// A device that gives zeros takes the place of that file: the bytes that a program reads then show where they came
+// from.
+
+const ZEROS: &str = "mknod random c 1 5";
+
+#[test]
+fn devices_are_opened_as_before_where_the_service_has_no_file() {
+    let run = run("exec head -c 16 /dev/urandom", Path::new("")).succeeds();
+    assert_eq!(run.output.stdout.len(), 16);
+    assert_eq!(run.counts(Door::File).calls, 0);
+    assert!(run.counters.programs() >= 1);
+}
+
+#[test]
+fn programs_read_the_services_file() {
+    if !can_make_devices() {
+        return;
+    }
+    for (program, script) in [
+        ("head", "exec head -c 16 /dev/urandom"),
+        ("dd", "exec dd if=/dev/random bs=16 count=1 status=none"),
+        (
+            "python3",
+            "python3 -c 'import sys; sys.stdout.buffer.write(open(\"/dev/urandom\", \"rb\").read(16))'",
+        ),
+        (
+            "perl",
+            "perl -e 'open(F, q(/dev/urandom)); read(F, $x, 16); print $x'",
+        ),
+    ] {
+        if is_installed(program) {
+            let read = run_with(ZEROS, script).succeeds();
+            assert_eq!(read.output.stdout, [0; 16], "{program}: {}", read.text());
+            assert_eq!(read.counts(Door::File).calls, 1, "{program}");
+        }
+    }
+}
+
+#[test]
+fn sqlite_takes_its_key_from_the_services_file() {
+    if !is_installed("sqlite3") || !can_make_devices() {
+        return;
+    }
+    // SQLite mixes the time and its process number into the key, and reads 256 bytes of the device.
+    let script = "exec sqlite3 :memory: 'select hex(randomblob(100))'";
+    let read = run_with(ZEROS, script).succeeds();
+    assert_eq!(read.output.stdout.len(), 201, "{}", read.text());
+    assert_eq!(read.counts(Door::File).calls, 1, "{}", read.text());
+}
+
+#[test]
+fn java_takes_its_secure_random_from_the_services_file() {
+    if !is_installed("keytool") || !can_make_devices() {
+        return;
+    }
+    // keytool is the part of Java that draws on SecureRandom without a program to compile: it makes a key.
+    let script = "cd $(mktemp -d -p /run) && \
+        keytool -genkeypair -keyalg EC -groupname secp256r1 -keystore k -storepass changeit -dname CN=x -alias a";
+    let read = run_with(ZEROS, script).succeeds();
+    // The class NativePRNG of Java 17 opens both devices.
+    assert!(read.counts(Door::File).calls >= 1, "{}", read.text());
+}
+
+/// Another thread may start a program at any moment, and that would inherit a descriptor that only the library knows.
+#[test]
+fn no_program_inherits_the_second_descriptor_of_a_device() {
+    if !is_installed("strace") || !can_make_devices() {
+        return;
+    }
+    let traced = "exec strace -qq -e trace=openat -o /run/calls head -c 16 /dev/urandom";
+    let script = format!("({traced}) > /run/bytes && grep wellspring/files /run/calls >&2");
+    let read = run_with(ZEROS, &script).succeeds();
+    assert!(read.text().contains("O_CLOEXEC"), "{}", read.text());
+}
+
+#[test]
+fn another_name_and_another_kind_of_file_are_left_alone() {
+    if !can_make_devices() {
+        return;
+    }
+    for (file, script) in [
+        (ZEROS, "exec head -c 16 /dev/../dev/urandom"),
+        (
+            "head -c 16 /dev/zero > random",
+            "exec head -c 16 /dev/urandom",
+        ),
+        (
+            "mknod random c 1 5 && chown 1 random",
+            "exec head -c 16 /dev/urandom",
+        ),
+    ] {
+        let read = run_with(file, script).succeeds();
+        assert_eq!(read.output.stdout.len(), 16);
+        assert_ne!(read.output.stdout, [0; 16], "{file}: {script}");
+        assert_eq!(read.counts(Door::File).calls, 0);
     }
 }

@@ -1,6 +1,6 @@
 //! The library in the harsh programs of the C library's tests. They draw by getrandom here.
 
-use crate::common::{
+use crate::{
     UNDER_LIMITS, compile, compile_library, compile_shared, is_installed, is_long, library, run,
     without_proc_and_sys,
 };

@@ -1,35 +1,22 @@
 //! The cost of reads from the kernel module, on this machine.
 //!
-//! ```text
-//! pace       how much is measured
-//! modes      the system's device, and the module's modes, which are set for a while
-//! locks      how often a read took the lock of a node
-//! readers    threads that read a device file
-//! beside     another task and the harvester, beside readers
-//! nodes      the CPUs of each NUMA node
-//! inside     threads of the kernel that read
-//! requests   requests inside the kernel, a loop that writes blocks, and AES-XTS
-//! ```
+//! `readers` measures threads that read a device file, beside another task and the harvester. Threads of the kernel that read,
+//! and requests inside the kernel, are below.
 //!
 //! All cases of a part have their turn in every round. A figure is the median over the rounds.
 
-mod beside;
-mod inside;
-mod locks;
-mod modes;
-mod nodes;
-mod pace;
 mod readers;
-mod requests;
 
-use crate::open::{DEVICE, Failure, TEST_DEVICE, open_device};
-use modes::{ModeGuard, SUBJECTS};
-pub(crate) use pace::{FULL, Pace, QUICK, SHORT};
-use readers::{Cell, Group};
+use crate::ioctl::{self, Measure, Speed};
+use crate::test::{DEVICE, Failure, TEST_DEVICE, open_device};
+use readers::{Cell, Group, ModeGuard, SUBJECTS, measure_beside};
+pub(crate) use readers::{FULL, Pace, QUICK, SHORT};
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use std::time::Duration;
-use wellspring_bench::format::digits;
-use wellspring_bench::table::Table;
+use wellspring_bench::figures::Table;
+use wellspring_bench::figures::digits;
+use wellspring_bench::figures::median;
 
 /// The readers of long reads: 1 to 8.
 const MOST_READERS: usize = 8;
@@ -60,7 +47,7 @@ pub(crate) fn run(pace: Pace, inside: bool) -> Result<(), Failure> {
     print!("{}", readers_inside(&tests, pace)?);
     print!(
         "{}",
-        requests_inside(&requests::measure(&tests, pace, &mode)?)
+        requests_inside(&measure_requests(&tests, pace, &mode)?)
     );
     Ok(())
 }
@@ -117,7 +104,7 @@ fn long_reads(pace: Pace, mode: &ModeGuard) -> Result<String, Failure> {
 fn beside_readers(pace: Pace, mode: &ModeGuard) -> Result<String, Failure> {
     let mut lines = Vec::new();
     for readers in [0, READERS_BESIDE] {
-        let row = beside::measure(readers, LONG_BYTES, pace, mode)?;
+        let row = measure_beside(readers, LONG_BYTES, pace, mode)?;
         for (subject, cell) in SUBJECTS.iter().zip(&row) {
             let late = [0.5, 0.99, 1.0].map(|share| digits(cell.late_us(share)));
             let harvester = format!("{:.3} %", 100.0 * cell.harvester());
@@ -142,7 +129,7 @@ fn beside_readers(pace: Pace, mode: &ModeGuard) -> Result<String, Failure> {
 
 /// Readers on the CPUs of 1 to 4 nodes, as will-it-scale has them: one on each CPU.
 fn short_reads(pace: Pace, mode: &ModeGuard) -> Result<String, Failure> {
-    let cpus = nodes::cpus_of_nodes();
+    let cpus = readers::cpus_of_nodes();
     let group = |count: usize| cpus[..count].concat().into_iter().map(Some).collect();
     let groups: Vec<Group> = (1..=cpus.len().min(MOST_NODES)).map(group).collect();
     let rows = readers::measure(&groups, SHORT_BYTES, pace, mode)?;
@@ -172,12 +159,12 @@ fn short_reads(pace: Pace, mode: &ModeGuard) -> Result<String, Failure> {
 fn sizes_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
     const SIZES: [u32; 4] = [16, 32, 256, 4096];
     let of_way = |&(way, _): &(u32, _)| SIZES.map(|bytes| (way, 1, bytes));
-    let mut cases: Vec<_> = inside::WAYS.iter().flat_map(of_way).collect();
-    cases.extend(inside::NUMBERS.map(|(way, _)| (way, 1, 8)));
-    let cells = inside::measure(tests, pace.rounds, pace.slice, &cases)?;
-    let (of_ways, of_numbers) = cells.split_at(inside::WAYS.len() * SIZES.len());
+    let mut cases: Vec<_> = WAYS.iter().flat_map(of_way).collect();
+    cases.extend(NUMBERS.map(|(way, _)| (way, 1, 8)));
+    let cells = measure_inside(tests, pace.rounds, pace.slice, &cases)?;
+    let (of_ways, of_numbers) = cells.split_at(WAYS.len() * SIZES.len());
     let mut lines = Vec::new();
-    for ((_, name), row) in inside::WAYS.iter().zip(of_ways.chunks(SIZES.len())) {
+    for ((_, name), row) in WAYS.iter().zip(of_ways.chunks(SIZES.len())) {
         let figures = row.iter().map(|cell| digits(cell.each_ns()));
         lines.push(
             [(*name).to_owned(), "-".into()]
@@ -186,7 +173,7 @@ fn sizes_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
                 .collect(),
         );
     }
-    for ((_, name), cell) in inside::NUMBERS.iter().zip(of_numbers) {
+    for ((_, name), cell) in NUMBERS.iter().zip(of_numbers) {
         let mut line = vec![(*name).to_owned(), digits(cell.each_ns())];
         line.extend(SIZES.map(|_| "-".into()));
         lines.push(line);
@@ -201,8 +188,8 @@ fn sizes_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
 
 /// Threads of the kernel beside each other, up to one for each CPU.
 fn readers_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
-    let cpus = nodes::cpus_of_nodes().concat().len().min(MOST_READERS) as u32;
-    let ways = &inside::WAYS[..5];
+    let cpus = readers::cpus_of_nodes().concat().len().min(MOST_READERS) as u32;
+    let ways = &WAYS[..5];
     let of_count = |readers| {
         ways.iter()
             .map(move |&(way, _)| (way, readers, LONG_BYTES as u32))
@@ -210,10 +197,10 @@ fn readers_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
     let cases: Vec<_> = (1..=cpus).flat_map(of_count).collect();
     // Two rounds of the harvester.
     let slice = Duration::from_millis(200);
-    let cells = inside::measure(tests, pace.rounds, slice, &cases)?;
+    let cells = measure_inside(tests, pace.rounds, slice, &cases)?;
     let mut lines = Vec::new();
     for (readers, row) in (1u32..).zip(cells.chunks(ways.len())) {
-        let cell = |cell: &inside::Cell| {
+        let cell = |cell: &InsideCell| {
             format!(
                 "{} ({:.1} %, {:.2} %)",
                 digits(LONG_BYTES as f64 * 1e3 / cell.each_ns()),
@@ -235,8 +222,8 @@ fn readers_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
     ))
 }
 
-fn requests_inside(rows: &[requests::Row]) -> String {
-    let line = |row: &requests::Row| {
+fn requests_inside(rows: &[Row]) -> String {
+    let line = |row: &Row| {
         let figures = [row.each_ns, row.mb_s, row.switches].map(digits);
         let share = format!("{:.2} %", 100.0 * row.share);
         let name = [row.name.to_owned()].into_iter();
@@ -248,4 +235,193 @@ fn requests_inside(rows: &[requests::Row]) -> String {
         rows.iter().map(line).collect(),
         "Published: AES-XTS of 16 bytes in a task, 384 MB/s by crypto/simd.c, 487 without; numbers' share 3.16 and 0.06 %.",
     )
+}
+
+// ---- threads of the kernel ----
+// Threads of the kernel that read: one with several sizes, and up to two for each CPU beside each other.
+
+/// The ways to read, with their numbers in `kernel/tests/uapi.h`.
+const WAYS: [(u32, &str); 6] = [
+    (0, "canonical"),
+    (1, "concurrent"),
+    (2, "per-node"),
+    (3, "per-cpu"),
+    (4, "get_random_bytes"),
+    (5, "pseudo"),
+];
+
+/// The ways to make a number of 8 bytes.
+const NUMBERS: [(u32, &str); 2] = [(6, "wellspring_get_u64"), (7, "get_random_u64")];
+
+/// One way, number of readers and size: a figure for each round.
+#[derive(Clone, Default)]
+struct InsideCell {
+    each_ns: Vec<f64>,
+    waiting: Vec<f64>,
+    harvester_ns: u64,
+    wall_ns: u64,
+}
+
+impl InsideCell {
+    /// The time of a read, where nothing takes the CPU away.
+    fn each_ns(&self) -> f64 {
+        median(&self.each_ns)
+    }
+
+    /// The share of the readers' time that they waited for locks of nodes.
+    fn waiting(&self) -> f64 {
+        median(&self.waiting)
+    }
+
+    /// The share of the time that rounds of the harvester took: there is one in each 100 ms, so of all rounds together.
+    fn harvester(&self) -> f64 {
+        self.harvester_ns as f64 / self.wall_ns.max(1) as f64
+    }
+
+    fn add(&mut self, speed: &Speed) {
+        let ns = speed.ns as f64;
+        self.each_ns
+            .push(speed.turn_ns as f64 / speed.turn_reads as f64);
+        self.waiting.push(speed.lock_wait_ns as f64 / ns);
+        self.harvester_ns += speed.harvester_ns;
+        self.wall_ns += speed.ns / u64::from(speed.readers);
+    }
+}
+
+/// Measures each case, `(way, readers, bytes)`, once in every round.
+fn measure_inside(
+    tests: &OwnedFd,
+    rounds: usize,
+    slice: Duration,
+    cases: &[(u32, u32, u32)],
+) -> Result<Vec<InsideCell>, Failure> {
+    let mut cells = vec![InsideCell::default(); cases.len()];
+    for _ in 0..rounds {
+        for (&(way, readers, bytes), cell) in cases.iter().zip(&mut cells) {
+            let mut speed = Speed {
+                way,
+                readers,
+                bytes,
+                ms: slice.as_millis() as u32,
+                ..Speed::default()
+            };
+            ioctl::speed(tests, &mut speed).map_err(|error| Failure::work(TEST_DEVICE, error))?;
+            if speed.errors > 0 || speed.reads == 0 {
+                let reason = format!("{} of {} reads failed", speed.errors, speed.reads);
+                return Err(Failure::Work(reason));
+            }
+            cell.add(&speed);
+        }
+    }
+    Ok(cells)
+}
+
+// ---- requests inside the kernel ----
+// Requests inside the kernel, and a loop that writes blocks. The module of the tests measures them.
+
+/// The kinds, with their numbers in `kernel/tests/uapi.h`, and the bytes of each.
+const KINDS: [(&str, f64); 11] = [
+    ("16 bytes for a task", 16.0),
+    ("16 bytes for a task, by a worker", 16.0),
+    ("16 bytes for a softirq", 16.0),
+    ("16 bytes for a softirq, by a worker", 16.0),
+    ("blocks with two secret numbers each", 4096.0),
+    ("blocks with two pseudo numbers each", 4096.0),
+    ("blocks with two of get_random_u64()", 4096.0),
+    ("AES-XTS of 16 bytes, directly", 16.0),
+    ("AES-XTS of 16 bytes, by cryptd", 16.0),
+    ("AES-XTS of 4096 bytes, directly", 4096.0),
+    ("AES-XTS of 4096 bytes, by cryptd", 4096.0),
+];
+
+/// The figures of one kind.
+struct Row {
+    name: &'static str,
+    /// The time of a request, or of a block with its numbers.
+    each_ns: f64,
+    mb_s: f64,
+    /// Context switches of a request.
+    switches: f64,
+    /// The share of the time that numbers take. Only the blocks have numbers.
+    share: f64,
+}
+
+/// Measures all kinds that this kernel has, in the mode per-cpu.
+fn measure_requests(tests: &OwnedFd, pace: Pace, mode: &ModeGuard) -> Result<Vec<Row>, Failure> {
+    mode.set("per-cpu")?;
+    let mut samples = [const { Vec::new() }; KINDS.len()];
+    for _ in 0..pace.rounds {
+        for (kind, samples) in (0..).zip(&mut samples) {
+            let mut measure = Measure {
+                measurement: kind,
+                count: pace.requests,
+                ..Measure::default()
+            };
+            match ioctl::measure(tests, &mut measure) {
+                // Without wellspring_crypto.ko, or cryptd.
+                Err(Errno::NOENT) => continue,
+                done => done.map_err(|error| Failure::work(TEST_DEVICE, error))?,
+            }
+            if measure.errors > 0 || measure.count == 0 {
+                let reason = format!("{} reads failed in the kernel", measure.errors);
+                return Err(Failure::Work(reason));
+            }
+            samples.push(measure);
+        }
+    }
+    let measured = KINDS.into_iter().zip(&samples);
+    let measured = measured.filter(|(_, samples)| !samples.is_empty());
+    Ok(measured.map(row).collect())
+}
+
+fn row(((name, bytes), samples): ((&'static str, f64), &Vec<Measure>)) -> Row {
+    let medians = |figure: fn(&Measure) -> f64| {
+        let figures: Vec<f64> = samples.iter().map(figure).collect();
+        median(&figures)
+    };
+    let each_ns = medians(|sample| sample.ns as f64 / f64::from(sample.count));
+    Row {
+        name,
+        each_ns,
+        mb_s: bytes * 1e3 / each_ns,
+        switches: medians(|sample| sample.switches as f64 / f64::from(sample.count)),
+        share: medians(|sample| sample.numbers_ns as f64 / sample.ns as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_those_of_all_readers_and_of_one_cpu() {
+        let mut cell = InsideCell::default();
+        cell.add(&Speed {
+            readers: 2,
+            reads: 10,
+            ns: 2000,
+            lock_wait_ns: 500,
+            harvester_ns: 100,
+            turn_ns: 800,
+            turn_reads: 4,
+            ..Speed::default()
+        });
+        assert_eq!(cell.each_ns(), 200.0);
+        assert_eq!((cell.waiting(), cell.harvester()), (0.25, 0.1));
+    }
+
+    #[test]
+    fn a_row_has_the_medians_of_its_rounds() {
+        let sample = |ns| Measure {
+            count: 10,
+            ns,
+            numbers_ns: 5,
+            switches: 10,
+            ..Measure::default()
+        };
+        let samples = vec![sample(100), sample(1000), sample(50)];
+        let blocks = row((("x", 16.0), &samples));
+        assert_eq!((blocks.each_ns, blocks.switches), (10.0, 1.0));
+        assert_eq!((blocks.mb_s, blocks.share), (1600.0, 0.05));
+    }
 }

@@ -1,8 +1,7 @@
 //! Nodes and memory of this machine: which node serves which CPU, from when on, and which nodes an order reseeds; and bytes
 //! that a read returned are nowhere else in memory.
 
-use super::answers::{LENGTHS_BYTES, read};
-use super::outcome::{Outcome, Stop, are_distinct, broken, failed, skipped};
+use super::{LENGTHS_BYTES, Outcome, Stop, are_distinct, broken, failed, read, skipped};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs::{File, read_to_string};
 use std::hint::black_box;

@@ -1,6 +1,6 @@
 //! Children never repeat their parents, and a signal handler never gets the bytes of the read that it interrupts.
 
-use super::outcome::{BLOCK_BYTES, Outcome, Stop, are_distinct, broken, failed, skipped};
+use super::{BLOCK_BYTES, Outcome, Stop, are_distinct, broken, failed, skipped};
 use std::io::{Error, Read, Write};
 use std::mem::zeroed;
 use std::os::unix::net::UnixStream;

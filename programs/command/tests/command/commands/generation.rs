@@ -1,9 +1,10 @@
-//! `generation show`, `bump`, `serve`: one writer, and numbers that change.
+//! The generation page: `generation show`, `bump`, `serve`, the programs of its specification, and the hooks of a guest image.
 
-use crate::common::{Scratch, copy_program, is_installed, run, stderr, text_of, user, wellspring};
+use crate::{Scratch, copy_program, is_installed, run, stderr, text_of, user, wellspring};
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, ChildStderr, Stdio};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 /// The writer, with what it says; ended at the end.
 struct Server(Child, BufReader<ChildStderr>);
@@ -170,4 +171,234 @@ fn what_is_no_page_is_said_in_one_line() {
         says(action, "not a generation page");
         assert_eq!(std::fs::read(&page.0).unwrap(), b"rubbish");
     }
+}
+
+// ---- the conformance programs ----
+// The conformance programs of `clones/page/`: the command writes a page as they require, and they find what is
+// wrong in a bad page.
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../clones/page")
+}
+
+/// The program in C, or `None` where there is no compiler. Tests that run at the same time need several names.
+fn program(name: &str) -> Option<Scratch> {
+    if !is_installed("cc") {
+        return None;
+    }
+    let program = Scratch::new(name);
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-o"]);
+    compiler.args([program.path(), "conformance.c"]);
+    assert!(compiler.current_dir(folder()).status().unwrap().success());
+    Some(program)
+}
+
+fn python(words: &[&str]) -> Command {
+    let mut command = Command::new("python3");
+    command.arg(folder().join("conformance.py")).args(words);
+    command
+}
+
+/// The words for a shell that change the page.
+fn bump(page: &Scratch) -> String {
+    let command = crate::quoted_command();
+    format!(
+        "{command} generation bump --page {} > /dev/null",
+        page.path()
+    )
+}
+
+/// Runs a program to its end. Returns whether it found no fault, and what it said.
+fn ended(command: &mut Command) -> (bool, String) {
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("\n1.."), "{text}");
+    (output.status.success(), text)
+}
+
+#[test]
+fn the_page_of_the_command_is_as_its_specification_says() {
+    let page = Scratch::new("conformance-page");
+    if let Some(program) = program("conformance-write") {
+        let mut command = Command::new(program.path());
+        let (is_good, text) = ended(command.args(["write", page.path(), &bump(&page)]));
+        assert!(is_good, "{text}");
+    }
+    if is_installed("python3") {
+        let (is_good, text) = ended(&mut python(&["write", page.path(), &bump(&page)]));
+        assert!(is_good, "{text}");
+    }
+}
+
+#[test]
+fn the_reader_in_c_believes_good_pages_alone() {
+    let Some(program) = program("conformance-read").filter(|_| is_installed("python3")) else {
+        return;
+    };
+    let (is_good, text) = ended(&mut python(&["read", program.path(), "read"]));
+    assert!(is_good, "{text}");
+}
+
+#[test]
+fn a_writer_that_changes_nothing_and_a_reader_that_believes_everything_are_found() {
+    if !is_installed("python3") {
+        return;
+    }
+    let page = Scratch::new("conformance-bad");
+    crate::text_of(&format!("generation bump --page {}", page.path()));
+    let (is_good, text) = ended(&mut python(&["write", page.path(), "true"]));
+    assert!(!is_good && text.contains("not ok 7"), "{text}");
+    let (is_good, text) = ended(&mut python(&[
+        "read",
+        "sh",
+        "-c",
+        "while read x; do echo same; done",
+    ]));
+    assert!(!is_good && text.contains("not ok 1 "), "{text}");
+}
+
+// ---- the hooks of a guest image ----
+// The hooks of a guest image, as `make install-guest` installs them, and `generation bump --kernel`.
+
+/// An image with the hooks, below a prefix where they find the command of this build.
+struct Image(Scratch);
+
+impl Image {
+    fn new(name: &str) -> Self {
+        let image = Self(Scratch::new(name));
+        image.install("install");
+        let bin = image.path("prefix/bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        symlink(env!("CARGO_BIN_EXE_wellspring"), bin + "/wellspring").unwrap();
+        image
+    }
+
+    /// The prefix is inside the image: the hooks name it.
+    fn install(&self, task: &str) {
+        let script = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../packaging/guest/install.sh"
+        );
+        let mut command = Command::new(script);
+        command.args([task, &self.path("prefix")]);
+        // The folder of the image's root goes before the prefix; here they are the same.
+        let output = command.arg(self.path("root")).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let installed = self.path("root") + &self.path("prefix/lib");
+        if task == "install" {
+            std::fs::create_dir_all(self.path("prefix")).unwrap();
+            std::fs::rename(installed, self.path("prefix/lib")).unwrap();
+        }
+    }
+
+    fn path(&self, name: &str) -> String {
+        format!("{}/{name}", self.0.path())
+    }
+
+    fn page(&self) -> String {
+        self.path("page")
+    }
+
+    fn number(&self) -> String {
+        text_of(&format!("generation show --page {}", self.page()))
+    }
+
+    fn hook(&self, path: &str, words: &[&str], action: &str) -> Output {
+        let mut command = Command::new(self.path(path));
+        command.args(words).env("CRTOOLS_SCRIPT_ACTION", action);
+        command
+            .env("WELLSPRING_PAGE", self.page())
+            .output()
+            .unwrap()
+    }
+}
+
+/// Whether `bump --kernel` may reseed the kernel here.
+fn may_reseed(page: &str) -> bool {
+    let output = run(&format!("generation bump --kernel --page {page}"));
+    if output.status.success() {
+        return true;
+    }
+    assert_eq!(output.status.code(), Some(1));
+    println!("SKIPPED: {}", stderr(&output));
+    false
+}
+
+#[test]
+fn each_hook_changes_the_page_at_the_end_of_a_restore_and_at_no_other_time() {
+    let image = Image::new("guest-hooks");
+    text_of(&format!("generation bump --page {}", image.page()));
+    let may_reseed = may_reseed(&image.page());
+    let page = image.page();
+    let criu = "prefix/lib/wellspring/hooks/criu";
+    let resumed = "prefix/lib/wellspring/hooks/resumed";
+    let sleep = "root/usr/lib/systemd/system-sleep/wellspring";
+    for (hook, words, action, changes) in [
+        (criu, &[][..], "post-restore", true),
+        (criu, &[], "pre-restore", false),
+        (criu, &[], "post-resume", false),
+        (resumed, &["--page", &page], "", true),
+        (sleep, &["post", "hibernate"], "", true),
+        (sleep, &["pre", "suspend"], "", false),
+    ] {
+        let before = image.number();
+        let output = image.hook(hook, words, action);
+        assert_eq!(
+            before != image.number(),
+            changes,
+            "{hook} {words:?} {action}"
+        );
+        let reseeds = changes && hook != criu;
+        assert!(
+            output.status.success() || reseeds && !may_reseed,
+            "{output:?}"
+        );
+    }
+}
+
+#[test]
+fn the_writer_of_the_page_is_enabled_and_uninstalling_leaves_no_hook() {
+    let image = Image::new("guest-writer");
+    let enabled =
+        image.path("root/etc/systemd/system/basic.target.wants/wellspring-generation.service");
+    let unit = std::fs::read_link(&enabled).unwrap();
+    assert!(unit.ends_with("lib/systemd/system/wellspring-generation.service"));
+    image.install("uninstall");
+    for left in [
+        &enabled,
+        &image.path("root/usr/lib/systemd/system-sleep/wellspring"),
+    ] {
+        assert!(!Path::new(left).exists(), "{left}");
+    }
+}
+
+#[test]
+fn systemd_takes_the_unit_of_the_writer() {
+    if !is_installed("systemd-analyze") {
+        return;
+    }
+    let folder = Scratch::new("guest-unit");
+    std::fs::create_dir(&folder.0).unwrap();
+    let unit = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../packaging/systemd/wellspring-generation.service"
+    );
+    let text = std::fs::read_to_string(unit).unwrap();
+    let text = text.replace(
+        "/usr/bin/wellspring",
+        &format!("\"{}\"", env!("CARGO_BIN_EXE_wellspring")),
+    );
+    let text = text.replace("Documentation=man:", "Documentation=file:/");
+    let unit = format!("{}/wellspring-generation.service", folder.path());
+    std::fs::write(&unit, text).unwrap();
+    let output = Command::new("systemd-analyze")
+        .args(["verify", &unit])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{}",
+        stderr(&output)
+    );
 }

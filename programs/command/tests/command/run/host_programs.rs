@@ -1,7 +1,6 @@
 //! docs/reference/host-programs.md says what each door adds to its host program. These tests compare its table with /proc and
 //! with a trace of the first read.
 
-use crate::common;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -197,7 +196,7 @@ fn compare(name: &str, door: &str, library: &str, prepare: impl Fn(&mut Command)
 
 #[test]
 fn the_preload_library_adds_what_the_page_says() {
-    let library = in_list(&common::library("libwellspring_preload.so"));
+    let library = in_list(&crate::library("libwellspring_preload.so"));
     compare("preload library", "getrandom", "", |command| {
         command.env("LD_PRELOAD", &library);
     });
@@ -205,14 +204,14 @@ fn the_preload_library_adds_what_the_page_says() {
 
 #[test]
 fn the_c_library_adds_what_the_page_says() {
-    let library = common::library("libwellspring_c.so");
+    let library = crate::library("libwellspring_c.so");
     compare("C library", "c", library.to_str().unwrap(), |_| {});
 }
 
 #[test]
 fn the_provider_adds_what_the_page_says() {
     let library = "libcrypto.so.3";
-    let module = common::library("libwellspring_openssl.so");
+    let module = crate::library("libwellspring_openssl.so");
     let text = include_str!("../../../../../interpose/openssl/openssl.cnf.in")
         .replace("@module@", &module.to_string_lossy());
     let file = scratch("host-program").join("openssl.cnf");

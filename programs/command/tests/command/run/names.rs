@@ -1,9 +1,7 @@
 //! The names that `run` puts into the environment: no other user can come to own one, also after the command has ended. A program
 //! that outlives the command or becomes another user is served, and nothing repeats any more.
 
-use crate::common::{
-    self, build_libraries, cannot_repeat, copy_program, is_installed, stderr, user,
-};
+use crate::{build_libraries, cannot_repeat, copy_program, is_installed, stderr, user};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -21,7 +19,7 @@ const OURS: &str = "openssl list -random-instances 2>&1 | grep -c 'WELLSPRING @ 
 /// The command, with a new folder for the files of a user who is not root.
 fn command(options: &[&str], program: &[&str]) -> Command {
     build_libraries();
-    let mut command = common::wellspring("run");
+    let mut command = crate::wellspring("run");
     command.args(options).arg("--").args(program);
     for name in ["OPENSSL_CONF", "LD_PRELOAD", "ASAN_OPTIONS"] {
         command.env_remove(name);
@@ -52,7 +50,7 @@ fn has_plain_path() -> bool {
 /// reach the command.
 fn as_user() -> Option<Vec<String>> {
     let words = format!("setpriv --reuid={USER} --regid={USER} --clear-groups");
-    let reaches = format!("{words} test -x {}", common::quoted_command());
+    let reaches = format!("{words} test -x {}", crate::quoted_command());
     if user() != 0 || !is_installed("setpriv") || !is_success(&reaches) {
         testkit::skipped("needs root, and a clone that other users can read");
         return None;
@@ -633,7 +631,7 @@ fn libraries_below_a_folder_like_tmp_are_copied() {
     fs::set_permissions(&sticky, fs::Permissions::from_mode(0o1777)).unwrap();
     let folder = sticky.join("own");
     fs::create_dir(&folder).unwrap();
-    common::link_into(&folder);
+    crate::link_into(&folder);
     let mut moved = Command::new(folder.join("wellspring"));
     for (name, value) in command(&[], &[]).get_envs() {
         match value {
