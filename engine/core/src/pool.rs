@@ -6,8 +6,9 @@
 
 use crate::event::Event;
 pub use crate::event::POOLS;
-use crate::generator::{DIGEST_BYTES, Sha256, finish_twice, for_node};
-use crate::node::{CAPACITY_BITS, Inlet, READY_BITS, Seed};
+use crate::node::{
+    CAPACITY_BITS, DIGEST_BYTES, Inlet, READY_BITS, Seed, Sha256, finish_twice, for_node,
+};
 use crate::wipe;
 
 const _: () = assert!(POOLS * DIGEST_BYTES == Seed::MAX_BYTES);

@@ -598,9 +598,8 @@ mod zeroed {
     use super::reading::bytes_of;
     use wellspring_cipher::sha256::Sha256;
     use wellspring_core::event::{Event, Queue};
-    use wellspring_core::generator::{Generator, Reservation};
     use wellspring_core::health::Health;
-    use wellspring_core::node::{Inlet, Mailbox, Node, Seed};
+    use wellspring_core::node::{Generator, Inlet, Mailbox, Node, Reservation, Seed};
     use wellspring_core::pool::{Accumulator, Distribution};
     use wellspring_core::tap::Tap;
 
