@@ -7,10 +7,9 @@
 //!   signals       a stretch of code that no signal handler interrupts
 //!   sandbox       reads without a system call
 //!   system_calls  whether this process may still make them
-//! locked_memory how much secret memory may be swapped out
 //! slots         8 KiB of such memory, identified by a serial number
 //! thread        the data of one thread: its depth, its slots, its generation; releases slots when a thread ends
-//! thread_state  a state per thread and nesting depth, and a state that a value owns
+//! thread_state  a state per thread and nesting depth, a state that a value owns, and how much secret memory may be swapped out
 //! thread_words  four words per thread without a secret, which no child and no handler repeats
 //! fork          what fork(3) calls
 //!   inheritance   a secret that fork(3) takes from a parent to its child
@@ -115,7 +114,6 @@ cfg_if! {
         pub mod descriptor;
         pub mod fork;
         pub mod lock;
-        pub mod locked_memory;
         pub mod memory;
         pub mod os_error;
         pub mod shared;

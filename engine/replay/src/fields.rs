@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use wellspring_core::event::Event;
+use wellspring_core::pool::Event;
 use wellspring_core::sha256::Sha256;
 use wellspring_core::{KEY_BYTES, Prf};
 

@@ -2,9 +2,9 @@
 
 use crate::fields::{Fields, ReplayError, hex};
 use std::fmt;
-pub use wellspring_core::event::Event;
 use wellspring_core::health::{Action, Findings, Grade, Health, Test};
 use wellspring_core::node::{Inlet, Node, Reservation};
+pub use wellspring_core::pool::Event;
 use wellspring_core::pool::{Distribution, RESEED_INTERVAL_MS, Trigger};
 use wellspring_core::source::{MinEntropy, Symbol};
 use wellspring_core::{Backend, KEY_BYTES, Prf};
