@@ -1,7 +1,7 @@
 //! The keystream of a key and a counter.
 
 use crate::backend::Schedule;
-use crate::{Backend, KEY_BYTES, Prf, stack};
+use crate::{Backend, KEY_BYTES, Prf, machine};
 use core::fmt;
 
 /// The rounds of ChaCha20.
@@ -39,7 +39,7 @@ impl Keystream {
     #[must_use]
     pub fn new(backend: Backend, key: &[u8; KEY_BYTES], counter: u128) -> Self {
         assert!(backend.is_available(), "this CPU does not run the backend");
-        let _copies = stack::EraseAfterSetUp(backend.0.expand_stack_bytes);
+        let _copies = machine::EraseAfterSetUp(backend.0.expand_stack_bytes);
         Self::set_up(backend, key, counter)
     }
 
@@ -86,7 +86,7 @@ impl Keystream {
             Prf::Aes256 => fill_in_runs::<AES_BLOCK_BYTES>(first, destination, fill),
             Prf::ChaCha20 => fill_in_runs::<CHACHA_BLOCK_BYTES>(first, destination, fill),
         };
-        stack::erase_stack_of(implementation.fill_stack_bytes);
+        machine::erase_stack_of(implementation.fill_stack_bytes);
         next
     }
 

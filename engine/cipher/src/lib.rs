@@ -7,9 +7,7 @@
 //! ```text
 //! backend    the two functions, and an implementation of a function as a table of data
 //! portable   implementations in plain Rust, for every machine
-//! machine    implementations for one kind of machine, and what the crate asks of it
-//! choice     the implementations, and which ones this CPU runs
-//! stack      wipes what the backends leave on the stack
+//! machine    implementations for one kind of machine, which ones this CPU runs, and the wipe of what they leave on the stack
 //! keystream  a key and a counter: one call by a pointer for each fill
 //! sha256     the hash of pools and seeds, in place
 //! ```
@@ -23,13 +21,11 @@
 #![no_std]
 
 mod backend;
-mod choice;
 mod keystream;
 mod machine;
 mod portable;
 pub mod sha256;
-mod stack;
 
 pub use backend::{Backend, KEY_BYTES, Prf, SimdTask, UnknownPrf, Width};
 pub use keystream::Keystream;
-pub use stack::erase_stack;
+pub use machine::erase_stack;

@@ -6,7 +6,7 @@
 
 pub use crate::backend::Compression;
 use crate::backend::{BLOCK_BYTES, INITIAL_STATE};
-use crate::{machine, stack};
+use crate::machine;
 use core::fmt;
 use zeroize::{ZeroizeOnDrop, optimization_barrier};
 
@@ -183,7 +183,7 @@ fn compress(compression: Compression, state: &mut [u32; 8], blocks: &[[u8; BLOCK
 /// Wipes what `absorb` and `pad` leave below the caller's frame, and the registers.
 #[inline(always)]
 fn wipe(compression: Compression) {
-    stack::erase_stack_of(compression.0.stack_bytes);
+    machine::erase_stack_of(compression.0.stack_bytes);
     machine::wipe_all_registers();
 }
 

@@ -12,10 +12,8 @@
 //! |---|---|
 //! | [`source`] | the contract of everything that yields noise |
 //! | [`health`] | start-up and continuous tests of the samples, SP 800-90B sections 4.3 and 4.4 |
-//! | [`event`] | some noise on its way to one pool, and the bounded queue for data that outsiders mix in |
-//! | [`pool`] | the 32 pools of Fortuna's accumulator, when a reseed is due, and which node gets which seed |
-//! | [`generator`] | Fortuna's (K, C): reseed, canonical read, reservation for a concurrent read |
-//! | [`node`] | a generator per NUMA node, and the mailbox by which it gets its seeds without waiting |
+//! | [`pool`] | events and the queue for mixed data, the 32 pools of Fortuna's accumulator, and which node gets which seed |
+//! | [`node`] | Fortuna's (K, C) for each NUMA node, and the mailbox by which it gets its seeds without waiting |
 //! | [`tap`] | a thread's own key and buffer, under fast key erasure |
 //! | [`topology`] | which CPUs belong to which node |
 //! | [`seed_file`] | secrets that outlive a boot, and their credit |
@@ -32,8 +30,6 @@
 
 extern crate alloc;
 
-pub mod event;
-pub mod generator;
 pub mod health;
 pub mod node;
 pub mod pool;

@@ -6,8 +6,8 @@
 
 use loom::sync::Arc;
 use loom::thread;
-use wellspring_core::event::{Event, Queue};
 use wellspring_core::node::{Mailbox, Seed};
+use wellspring_core::pool::{Event, Queue};
 
 fn event(number: u32) -> Event {
     let mut event = Event::ZERO;

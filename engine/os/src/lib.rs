@@ -3,19 +3,18 @@
 //! ```text
 //! memory        pages that are locked, left out of core dumps, and wiped in a child process; types for which memory full of
 //!               zeros is a valid value; wipes a call's bytes from the stack
-//! signals       a stretch of code that no signal handler interrupts
 //! lock          a lock that a child process never waits for
-//! locked_memory how much secret memory may be swapped out
+//!   signals       a stretch of code that no signal handler interrupts
+//!   sandbox       reads without a system call
+//!   system_calls  whether this process may still make them
 //! slots         8 KiB of such memory, identified by a serial number
 //! thread        the data of one thread: its depth, its slots, its generation; releases slots when a thread ends
-//! thread_state  a state per thread and nesting depth, and a state that a value owns
+//! thread_state  a state per thread and nesting depth, a state that a value owns, and how much secret memory may be swapped out
 //! thread_words  four words per thread without a secret, which no child and no handler repeats
 //! fork          what fork(3) calls
 //!   inheritance   a secret that fork(3) takes from a parent to its child
 //!   fork_stamp    a number that a fork changes
 //!   wipe_at_fork  wipes the memory of a child where the kernel does not
-//! sandbox       reads without a system call
-//! system_calls  whether this process may still make them
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
 //! clone_words   words on such pages, whose sum changes when this machine was cloned
@@ -115,14 +114,10 @@ cfg_if! {
         pub mod descriptor;
         pub mod fork;
         pub mod lock;
-        pub mod locked_memory;
         pub mod memory;
         pub mod os_error;
-        pub mod sandbox;
         pub mod shared;
-        pub mod signals;
         mod slots;
-        mod system_calls;
         mod thread;
         pub mod thread_state;
         pub mod thread_words;
@@ -136,6 +131,8 @@ cfg_if! {
         pub use system::users;
 
         pub use fork::{fork_stamp, inheritance};
+        use lock::system_calls;
+        pub use lock::{sandbox, signals};
         #[cfg(any(
             all(target_os = "linux", not(wellspring_test_portable)),
             target_vendor = "apple",

@@ -78,7 +78,8 @@ pub fn is_wiped_by_kernel() -> bool {
 /// Bytes of [`Wiped`] memory that are not locked.
 static UNLOCKED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// How many bytes of [`Wiped`] memory are not locked. [`locked_memory`](crate::locked_memory) counts all secret memory.
+/// How many bytes of [`Wiped`] memory are not locked. [`unlocked_bytes`](crate::thread_state::unlocked_bytes) counts all secret
+/// memory.
 pub(crate) fn unlocked_bytes() -> usize {
     UNLOCKED_BYTES.load(Ordering::Relaxed)
 }

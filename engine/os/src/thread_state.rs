@@ -7,7 +7,6 @@
 
 use crate::memory::{Zeroed, assert_zeroed};
 use crate::signals::SignalsBlocked;
-use crate::slots;
 pub use crate::slots::DEPTHS;
 use crate::slots::{Header, Kind, Request, Slot, SlotRef};
 use crate::system::pages;
@@ -16,6 +15,7 @@ use crate::thread::{
     DeeperGuard, DepthGuard, ENTRIES, Entry, HotGuard, STALE, ThreadData, exit, local,
 };
 use crate::vdso::VdsoRandom;
+use crate::{memory, slots};
 use core::marker::PhantomData;
 use core::ptr;
 #[cfg(not(loom))]
@@ -541,6 +541,13 @@ impl StateSlots {
         let another = || &local.entries[1 + self.owner as usize % (ENTRIES - 1)];
         found.or_else(|| (depth == 0).then(another))
     }
+}
+
+/// How many bytes of secret memory in use may reach a swap device, because they are beyond an eighth of `RLIMIT_MEMLOCK`,
+/// usually 1 MiB of 8 MiB, or because the system refused to lock them.
+#[must_use]
+pub fn unlocked_bytes() -> usize {
+    memory::unlocked_bytes() + slots::unlocked_bytes()
 }
 
 // A state that a value owns.

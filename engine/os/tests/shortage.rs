@@ -3,10 +3,8 @@
 mod common;
 
 use common::{in_child, with_owned};
-use wellspring_os::locked_memory::unlocked_bytes;
 use wellspring_os::memory::Wiped;
-use wellspring_os::thread_state::OwnedState;
-use wellspring_os::thread_state::ThreadStates;
+use wellspring_os::thread_state::{OwnedState, ThreadStates, unlocked_bytes};
 
 fn count(owned: &mut OwnedState<u64>) -> Option<u64> {
     with_owned(owned, 0, |read| {

@@ -35,16 +35,216 @@
 
 #![forbid(unsafe_code)]
 
-mod answer;
 mod fields;
 mod pipeline;
-mod recorded_source;
 mod replay;
 
-pub use answer::{Answer, Comparison};
-pub use fields::ReplayError;
+pub use fields::{Answer, Comparison, ReplayError};
 pub use pipeline::{Event, Pipeline, State};
 pub use replay::{Replay, Summary, begins_vector, run, run_function};
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use crate::*;
+    use wellspring_core::Backend;
+
+    const FREEBSD: &str = include_str!("../../../vectors/fortuna-freebsd.txt");
+
+    #[test]
+    fn every_backend_gives_freebsds_answers() {
+        for &backend in Backend::ALL.iter().filter(|backend| backend.is_available()) {
+            let summary = run(
+                Replay::with_backend(backend),
+                FREEBSD.as_bytes(),
+                |number, line, answer| {
+                    assert_eq!(
+                        answer.comparison,
+                        Comparison::Same,
+                        "line {number}: {line}\n{}",
+                        answer.text
+                    );
+                },
+            );
+            let expected = Summary {
+                vectors: 58,
+                same: 704,
+                different: 0,
+                open: 0,
+            };
+            assert_eq!(summary, Ok(expected), "{backend}");
+        }
+    }
+
+    /// Long reads, in which a concurrent read under AES changes its key.
+    #[test]
+    fn long_reads_give_the_answers_of_the_independent_model() {
+        let file = include_str!("../../../vectors/fortuna-long-reads.txt");
+        let summary = run(Replay::new(), file.as_bytes(), |number, _, answer| {
+            assert_eq!(
+                answer.comparison,
+                Comparison::Same,
+                "line {number}: {}",
+                answer.text
+            );
+        });
+        assert_eq!(summary.map(|summary| summary.same), Ok(15));
+    }
+
+    #[test]
+    fn a_wrong_answer_is_noticed_in_every_field() {
+        let mut replay = Replay::new();
+        replay
+            .line("begin name=x cipher=chacha concurrent=0")
+            .unwrap();
+        for wrong in [
+            "pre reseeds=1",
+            "pre len0=4",
+            "pre C=01",
+            "pre K=00",
+            "after reseeds=0 len0=1",
+        ] {
+            let answer = replay.line(wrong).unwrap().unwrap();
+            assert_eq!(answer.comparison, Comparison::Different, "{wrong}");
+        }
+        for wrong in [
+            "read n=1 out=",
+            "read n=1 sha256=00",
+            "read n=1 first=-",
+            "read n=400 last=00",
+        ] {
+            let answer = replay.line(wrong).unwrap().unwrap();
+            assert_eq!(answer.comparison, Comparison::Different, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn hostile_lines_are_refused_with_their_reason() {
+        let mut replay = Replay::new();
+        let refused = [
+            ("read n=1", ReplayError::NoVector),
+            ("nonsense", ReplayError::UnknownLine),
+            (
+                "begin cipher=des concurrent=0",
+                ReplayError::Malformed("cipher"),
+            ),
+            ("begin cipher=aes", ReplayError::Missing("concurrent")),
+            (
+                "gen cipher=aes concurrent=0 K=00 C=00",
+                ReplayError::Malformed("K"),
+            ),
+        ];
+        for (line, error) in refused {
+            assert_eq!(replay.line(line), Err(error), "{line}");
+        }
+        replay.line("begin name=x cipher=aes concurrent=1").unwrap();
+        let refused = [
+            ("read n=18446744073709551616", ReplayError::Malformed("n")),
+            ("read n=-1", ReplayError::Malformed("n")),
+            ("read n=9999999999999", ReplayError::TooLong),
+            (
+                "ev ctr=1 size=9 data=00 dest=0 src=other",
+                ReplayError::Malformed("data"),
+            ),
+            (
+                "ev ctr=xyz size=1 data=00 dest=0 src=other",
+                ReplayError::Malformed("ctr"),
+            ),
+            (
+                "ev ctr=1 size=1 data=0g dest=0 src=other",
+                ReplayError::Malformed("data"),
+            ),
+            (
+                "ev ctr=1 size=1 data=é0 dest=0 src=other",
+                ReplayError::Malformed("data"),
+            ),
+            (
+                "ev ctr=1 size=1 data=00 dest=0 src=me",
+                ReplayError::Malformed("src"),
+            ),
+        ];
+        for (line, error) in refused {
+            assert_eq!(replay.line(line), Err(error), "{line}");
+        }
+        assert_eq!(replay.line("end"), Ok(None));
+        assert_eq!(replay.line("pre"), Err(ReplayError::NoVector));
+    }
+
+    /// The traces of `vectors/noise/`, by name.
+    fn noise() -> Vec<(String, String)> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/noise");
+        let files = std::fs::read_dir(folder).expect("the folder is part of the repository");
+        let mut vectors = Vec::new();
+        for file in files {
+            let path = file.expect("the folder can be read").path();
+            let text = std::fs::read_to_string(path).expect("a file of text");
+            for vector in text.split_inclusive("\nend\n") {
+                let (_, rest) = vector.split_once(" name=").expect("a name");
+                let (name, _) = rest.split_once(' ').expect("a symbol");
+                vectors.push((name.to_owned(), vector.to_owned()));
+            }
+        }
+        vectors
+    }
+
+    #[test]
+    fn every_trace_of_noise_trips_its_own_test_in_its_own_grade_and_no_other() {
+        let mut kinds = std::collections::BTreeSet::new();
+        for (name, text) in noise() {
+            let mut health = String::new();
+            let summary = run(Replay::new(), text.as_bytes(), |_, _, answer| {
+                health.clone_from(&answer.text);
+            });
+            let expected = Summary {
+                vectors: 1,
+                same: 1,
+                different: 0,
+                open: 0,
+            };
+            assert_eq!(summary, Ok(expected), "{name}: {health}");
+            let (_, kind) = name.split_once('-').expect("SOURCE-KIND");
+            let expected = match kind {
+                "sound" => "state=active repetition=0,0 proportion=0,0",
+                "stuck-intermittent" => "state=active repetition=1,0 proportion=0,0",
+                "stuck-permanent" => "state=disabled repetition=1,1 proportion=0,0",
+                "biased-intermittent" => "state=active repetition=0,0 proportion=1,0",
+                "biased-permanent" => "state=disabled repetition=0,0 proportion=1,1",
+                _ => panic!("{name}: of no known kind"),
+            };
+            for field in expected.split(' ') {
+                assert!(health.contains(field), "{name}: {field} is not in {health}");
+            }
+            kinds.insert(kind.to_owned());
+        }
+        assert_eq!(kinds.len(), 5, "{kinds:?}");
+    }
+
+    #[test]
+    fn samples_that_make_no_sense_are_refused() {
+        let mut replay = Replay::new();
+        assert_eq!(replay.line("samples data=00"), Err(ReplayError::NoVector));
+        let begin = |symbol: &str| format!("noise name=x symbol={symbol} claim=256");
+        let refused = Err(ReplayError::Malformed("symbol"));
+        assert_eq!(replay.line(&begin("nibble")), refused);
+        assert_eq!(replay.line(&begin("word")), Ok(None));
+        let refused = Err(ReplayError::Malformed("data"));
+        assert_eq!(replay.line("samples data=00"), refused);
+        assert_eq!(
+            replay.line("samples n=99999999 data=0000000000000000"),
+            Err(ReplayError::TooLong)
+        );
+        assert_eq!(replay.line("samples n=40 data=0000000000000000"), Ok(None));
+        let health = replay.line("health").unwrap().unwrap();
+        // A bit a byte is 8 bits a word: 5 in a row fail, and 9 disable the source.
+        for field in ["state=disabled", "repetition=1,1", "proportion=0,0"] {
+            assert!(health.text.contains(field), "{}", health.text);
+        }
+    }
+
+    #[test]
+    fn ciphers_are_known_by_the_names_of_the_files_and_by_their_own() {
+        for cipher in ["aes", "aes256", "chacha", "chacha20"] {
+            let line = format!("begin name=x cipher={cipher} concurrent=1");
+            assert_eq!(Replay::new().line(&line), Ok(None), "{cipher}");
+        }
+    }
+}

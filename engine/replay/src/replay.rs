@@ -1,9 +1,7 @@
 //! Takes the lines of a file, one after the other.
 
-use crate::answer::{Answer, Comparison, Output};
-use crate::fields::{Fields, ReplayError};
-use crate::pipeline::{CoreDriver, Pipeline};
-use crate::recorded_source::RecordedSource;
+use crate::fields::{Answer, Comparison, Fields, Output, ReplayError};
+use crate::pipeline::{CoreDriver, Pipeline, RecordedSource};
 use std::io::BufRead;
 use wellspring_core::{Backend, Prf};
 

@@ -15,8 +15,7 @@ use super::samples::{
 };
 use crate::error::Error;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use wellspring_core::event::{Event, Queue};
-use wellspring_core::pool::{POOLS, Trigger};
+use wellspring_core::pool::{Event, POOLS, Queue, Trigger};
 use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_core::topology::Topology;
 use wellspring_core::wipe;
@@ -254,9 +253,9 @@ impl Collector {
 
     /// Keeps data of unknown quality for the pools, without credit. Lossy: if the queue is full or busy, it is dropped.
     ///
-    /// `block` blocks signals if the caller has not: a push that a handler leaves by siglongjmp keeps its place taken, and
-    /// stops the queue for good.
-    pub(super) fn mix<B>(&self, data: &[u8], block: impl FnOnce() -> B) {
+    /// Signals are blocked for the push: a push that a handler leaves by siglongjmp keeps its place taken, and stops the queue
+    /// for good.
+    pub(super) fn mix(&self, data: &[u8]) {
         let counter = cpu::cycles() as u32;
         let mut event = Event::ZERO;
         if data.len() <= Event::MAX_BYTES {
@@ -269,7 +268,7 @@ impl Collector {
             event.set(counter, 0, &digest, 0);
             wipe(&mut digest);
         }
-        let _signals = block();
+        let _signals = SignalsBlocked::try_first();
         self.memory.mixed.push(&event);
     }
 

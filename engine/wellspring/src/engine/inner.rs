@@ -17,13 +17,13 @@ use core::fmt;
 use core::str::FromStr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
-use wellspring_core::generator::Reservation;
 use wellspring_core::health::SourceHealth;
+use wellspring_core::node::Reservation;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
 use wellspring_core::{Backend, KEY_BYTES};
-use wellspring_os::locked_memory::unlocked_bytes;
 use wellspring_os::memory::{Wiped, Zeroed};
 use wellspring_os::signals::SignalsBlocked;
+use wellspring_os::thread_state::unlocked_bytes;
 use wellspring_os::{memory, os};
 use zeroize::Zeroizing;
 
@@ -112,7 +112,7 @@ impl EngineInner {
         let mut entropy = FreshEntropy::EMPTY;
         let entropy = entropy.gather();
         self.nodes.stir_all(entropy, signals);
-        self.collector.mix(entropy, || ());
+        self.collector.mix(entropy);
         let generation = self.taps.announce();
         memory::erase_below();
         generation

@@ -41,7 +41,6 @@ use harvester::{HarvesterHandle, Running};
 use read::Unseeded;
 use wellspring_core::{Backend, Prf};
 use wellspring_os::shared::Shared;
-use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::CurrentThread;
 
 /// An engine. Its clones share it.
@@ -225,7 +224,7 @@ impl Engine {
     /// waits: further data is dropped, and so is data that comes while another thread is in the middle of this call;
     /// [`Stats::mixes_dropped`](crate::Stats::mixes_dropped) counts that.
     pub fn mix(&self, data: &[u8]) {
-        self.inner.collector.mix(data, SignalsBlocked::try_first);
+        self.inner.collector.mix(data);
     }
 
     /// Draws on all fast sources, reseeds every node, and moves every tap to a fresh key at its next read. Returns the new

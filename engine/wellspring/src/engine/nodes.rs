@@ -1,11 +1,10 @@
-//! The nodes: one generator for each NUMA node, in the memory of that node, behind its own lock; and the phase, which says how
-//! far they are seeded.
+//! The nodes: one generator for each NUMA node, in the memory of that node, behind its own lock; the phase, which says how far
+//! they are seeded; and the taps that take their keys from them.
 
 use crate::error::Error;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use wellspring_core::generator::Reservation;
-use wellspring_core::node::{Inlet, Node, Seed};
+use wellspring_core::node::{Inlet, Node, Reservation, Seed};
 use wellspring_core::tap::{FRESH_BYTES, KEY_LIMIT_BYTES, Refill, Tap, TapFields};
 use wellspring_core::topology::Topology;
 use wellspring_core::{Backend, wipe};
@@ -309,12 +308,10 @@ pub struct NodeStats {
     pub fetches: u64,
 }
 
-// The taps: a key and a buffer for each thread and nesting depth, and for each [`LocalRng`](crate::LocalRng).
+// The taps: a key and a buffer for each thread and nesting depth, and for each `LocalRng`.
 //
-// ```text
 // TapMemory  the memory of a tap: of the outermost read of a thread, of a nested one, of an owner
 // Taps       the taps of an engine: their generation, and what they serve off the hot path
-// ```
 
 /// The memory of a tap.
 #[repr(transparent)]

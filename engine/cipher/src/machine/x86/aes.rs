@@ -87,7 +87,7 @@ pub(super) mod ni {
     use crate::Prf;
     use crate::backend::{Implementation, Row, Schedule};
     use crate::machine::vectors::{aes_batches, reread};
-    use crate::machine::x86::features;
+    use crate::machine::x86::registers::features;
     use crate::machine::x86::registers::xmm::*;
     use core::arch::x86_64::{_mm_aesenc_si128 as round, _mm_aesenclast_si128 as last_round};
 
@@ -111,7 +111,7 @@ pub(super) mod vaes256 {
     use crate::Prf;
     use crate::backend::{Implementation, Row, Schedule};
     use crate::machine::vectors::{aes_batches, reread};
-    use crate::machine::x86::features;
+    use crate::machine::x86::registers::features;
     use crate::machine::x86::registers::ymm::*;
     use core::arch::x86_64::{
         _mm256_aesenc_epi128 as round, _mm256_aesenclast_epi128 as last_round,
@@ -137,7 +137,7 @@ pub(super) mod vaes512 {
     use crate::Prf;
     use crate::backend::{Implementation, Row, Schedule};
     use crate::machine::vectors::{aes_batches, reread};
-    use crate::machine::x86::features;
+    use crate::machine::x86::registers::features;
     use crate::machine::x86::registers::zmm::*;
     use core::arch::x86_64::{
         _mm512_aesenc_epi128 as round, _mm512_aesenclast_epi128 as last_round,

@@ -9,7 +9,7 @@ pub(super) mod sse2 {
         CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_columns, chacha20_rounds, initial_columns,
         reread,
     };
-    use crate::machine::x86::features;
+    use crate::machine::x86::registers::features;
     use crate::machine::x86::registers::xmm::*;
     use crate::portable::chacha20::expand;
     use core::arch::x86_64::{
@@ -86,7 +86,7 @@ pub(super) mod avx2 {
         CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_columns, chacha20_rounds, initial_columns,
         reread,
     };
-    use crate::machine::x86::features;
+    use crate::machine::x86::registers::features;
     use crate::machine::x86::registers::ymm::*;
     use crate::portable::chacha20::expand;
     use core::arch::asm;
@@ -219,7 +219,7 @@ pub(super) mod avx512 {
     use crate::machine::vectors::{
         CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds, initial_columns, reread,
     };
-    use crate::machine::x86::features;
+    use crate::machine::x86::registers::features;
     use crate::machine::x86::registers::zmm::*;
     use crate::portable::chacha20::expand;
     use core::arch::x86_64::{
