@@ -1,7 +1,7 @@
 //! `SECURITY.md` names a test for each promise, and each test that it names exists.
 //!
 //! The text above the table gives folders letters: ``W is `engine/wellspring/tests/` ``. The last cell of a promise
-//! names files after such a letter, up to the next semicolon: ``W `limits.rs`, `modes.rs`; C `loom.rs` ``. Without a letter a
+//! names files after such a letter, up to the next semicolon: ``W `fork.rs`, `engine.rs`; C `loom.rs` ``. Without a letter a
 //! name is a path in the repository. Words with a space or `=` are commands.
 //!
 //! In the table of other systems, ``P: W `fork.rs` `` says that a chore runs this test. A program of tests is a file, or a folder
