@@ -1,5 +1,11 @@
 //! All handlers of fork(3) in this crate, in one order.
 //!
+//! ```text
+//! inheritance   a secret that fork(3) takes from a parent to its child
+//! fork_stamp    a number that a fork of any kind changes
+//! wipe_at_fork  wipes the memory of a child where the kernel does not
+//! ```
+//!
 //! They are registered when the library is loaded, before the program registers handlers. fork(3) calls the handlers
 //! before the fork in reverse order and the child's in order. So the parent draws for its child after all other handlers,
 //! and the child's memory is wiped, and seeded, before all others. libc takes a lock to register handlers, which the

@@ -1,4 +1,10 @@
 //! A lock that a child process never waits for.
+//!
+//! ```text
+//! signals       a stretch of code that no signal handler interrupts: the holder of a lock is in one
+//! sandbox       the switch after which reads make no system call; a lock spins then
+//! system_calls  whether this process may still make them
+//! ```
 
 use crate::memory::Zeroed;
 use crate::system::{futex, pages};

@@ -1,4 +1,4 @@
-//! A state for every thread at every nesting depth.
+//! A state for every thread at every nesting depth; and below, a state that a value owns.
 //!
 //! A read that interrupts a read on the same thread (in a signal handler) is one level deeper and has a state of its
 //! own, so that the interrupted read's state never changes under it. A read takes its depth before it looks at a state,
