@@ -111,11 +111,11 @@ pub(crate) mod exit_key {
 }
 
 mod load {
-    //! Runs [`load`](crate::fork::load) when the library is loaded, and [`unload`](crate::thread::exit::unload) when it
+    //! Runs [`load`](crate::fork::load) when the library is loaded, and [`unload`](crate::thread_exit::unload) when it
     //! is unloaded, or the process ends.
 
     use crate::fork::load;
-    use crate::thread::exit::unload;
+    use crate::thread_exit::unload;
 
     #[used]
     #[cfg_attr(not(miri), unsafe(link_section = ".init_array"))]

@@ -211,12 +211,12 @@ pub(crate) mod exit_key {
 
 #[cfg(not(target_vendor = "apple"))]
 mod load {
-    //! Runs [`load`](crate::fork::load) when the library is loaded, and [`unload`](crate::thread::exit::unload) when it
+    //! Runs [`load`](crate::fork::load) when the library is loaded, and [`unload`](crate::thread_exit::unload) when it
     //! is unloaded, or the process ends. macOS does not unload a library with thread-local data, and a first read registers the
     //! handlers of fork(3) there.
 
     use crate::fork::load;
-    use crate::thread::exit::unload;
+    use crate::thread_exit::unload;
 
     #[used]
     #[unsafe(link_section = ".init_array")]
