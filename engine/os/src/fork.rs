@@ -65,11 +65,17 @@ pub fn seed_children(draw: fn(&mut [u8; SECRET_BYTES]) -> bool) -> Result<(), Me
     Ok(())
 }
 
-/// The constructor.
-#[cfg_attr(not(all(unix, not(target_vendor = "apple"))), allow(dead_code))]
-pub(crate) extern "C" fn load() {
+/// The constructor. On macOS a first read registers the handlers.
+#[cfg(all(unix, not(target_vendor = "apple")))]
+extern "C" fn load() {
     register();
 }
+
+/// Runs [`load`] when the library is loaded.
+#[cfg(all(unix, not(target_vendor = "apple")))]
+#[used]
+#[cfg_attr(not(miri), unsafe(link_section = ".init_array"))]
+static LOAD: extern "C" fn() = load;
 
 extern "C" fn before() {
     inheritance::before_fork();

@@ -73,7 +73,7 @@ unsafe extern "C" fn leave(_: *mut c_void) {
 /// Not on macOS and Windows: macOS unloads no library with thread-local data, and on Windows the program must not. There
 /// the system alone erases the memory of a process that ended.
 #[cfg_attr(any(target_vendor = "apple", windows), allow(dead_code))]
-pub(crate) extern "C" fn unload() {
+extern "C" fn unload() {
     let key = KEY.swap(GONE, Ordering::AcqRel);
     if key == NONE || key == GONE {
         return;
@@ -83,3 +83,9 @@ pub(crate) extern "C" fn unload() {
     let _signals = SignalsBlocked::new();
     slots::release_everything();
 }
+
+/// Runs [`unload`] when the library is unloaded, or the process ends.
+#[cfg(all(unix, not(target_vendor = "apple")))]
+#[used]
+#[cfg_attr(not(miri), unsafe(link_section = ".fini_array"))]
+static UNLOAD: extern "C" fn() = unload;
