@@ -127,7 +127,7 @@ impl fmt::Display for Width {
     }
 }
 
-/// A set of up to seven instruction sets. Each machine's folder gives the bits their meaning.
+/// A set of up to seven instruction sets. Each machine's module gives the bits their meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Features(pub(crate) u8);
 

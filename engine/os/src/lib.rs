@@ -3,17 +3,17 @@
 //! ```text
 //! memory        pages that are locked, left out of core dumps, and wiped in a child process; types for which memory full of
 //!               zeros is a valid value; wipes a call's bytes from the stack
-//! lock          a lock that a child process never waits for
-//!   signals       a stretch of code that no signal handler interrupts
-//!   sandbox       reads without a system call
-//!   system_calls  whether this process may still make them
+//! lock          a lock that a child process never waits for; signals: a stretch of code that no signal handler interrupts
 //! slots         8 KiB of such memory, identified by a serial number
-//! thread        the data of one thread: its depth, its slots, its generation; releases slots when a thread ends
+//! thread        the data of one thread: its depth, its slots, its generation
+//! thread_exit   releases slots when a thread ends or the library is unloaded
 //! thread_state  a state per thread and nesting depth, a state that a value owns, and how much secret memory may be swapped out
-//! thread_words  four words per thread without a secret, which no child and no handler repeats
+//! process       the marks of a process:
+//!   fork_stamp    a number that a fork changes
+//!   sandbox       reads without a system call
+//!   thread_words  four words per thread without a secret, which no child and no handler repeats
 //! fork          what fork(3) calls
 //!   inheritance   a secret that fork(3) takes from a parent to its child
-//!   fork_stamp    a number that a fork changes
 //!   wipe_at_fork  wipes the memory of a child where the kernel does not
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
@@ -24,7 +24,7 @@
 //! waker         wakes a thread that sleeps
 //! shared        a value with several owners, and a value made once for a process, without a lock
 //! os            getrandom(2), clocks, small files, the CPU this thread runs on
-//! os_error      the error for the operating system's numbers, and why a file is not trusted
+//! os_error      the error for the operating system's numbers, why a file is not trusted, whether system calls are forbidden
 //! cpu           cycle counter, the processor's random numbers
 //! ```
 //!
@@ -117,10 +117,11 @@ cfg_if! {
         pub mod memory;
         pub mod os_error;
         pub mod shared;
+        mod process;
         mod slots;
         mod thread;
+        mod thread_exit;
         pub mod thread_state;
-        pub mod thread_words;
         #[cfg(unix)]
         pub mod trusted_file;
 
@@ -130,9 +131,10 @@ cfg_if! {
         #[cfg(unix)]
         pub use system::users;
 
-        pub use fork::{fork_stamp, inheritance};
-        use lock::system_calls;
-        pub use lock::{sandbox, signals};
+        pub use fork::inheritance;
+        pub use lock::signals;
+        use os_error::system_calls;
+        pub use process::{fork_stamp, sandbox, thread_words};
         #[cfg(any(
             all(target_os = "linux", not(wellspring_test_portable)),
             target_vendor = "apple",

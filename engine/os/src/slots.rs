@@ -339,7 +339,7 @@ pub(crate) fn count(owner: u64) -> usize {
 /// Looks at the next `count` holders, and releases slots whose thread is gone. Returns how many it released. `own`
 /// is the address of the calling thread's data.
 ///
-/// A thread releases its slots when it ends, by a thread-specific key (see `thread::exit`). It does not where the C
+/// A thread releases its slots when it ends, by a thread-specific key (see `thread_exit`). It does not where the C
 /// library calls no destructor: for a read in a handler or destructor after the last call, for a raw clone(2), and
 /// where the key could not be set without allocating. Those slots are found by asking the system whether their thread
 /// is still there: a thread that is gone never touches its slot again.

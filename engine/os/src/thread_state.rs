@@ -1,4 +1,4 @@
-//! A state for every thread at every nesting depth.
+//! A state for every thread at every nesting depth; and below, a state that a value owns.
 //!
 //! A read that interrupts a read on the same thread (in a signal handler) is one level deeper and has a state of its
 //! own, so that the interrupted read's state never changes under it. A read takes its depth before it looks at a state,
@@ -11,11 +11,9 @@ pub use crate::slots::DEPTHS;
 use crate::slots::{Header, Kind, Request, Slot, SlotRef};
 use crate::system::pages;
 pub use crate::thread::{CurrentThread, Generation};
-use crate::thread::{
-    DeeperGuard, DepthGuard, ENTRIES, Entry, HotGuard, STALE, ThreadData, exit, local,
-};
+use crate::thread::{DeeperGuard, DepthGuard, ENTRIES, Entry, HotGuard, STALE, ThreadData, local};
 use crate::vdso::VdsoRandom;
-use crate::{memory, slots};
+use crate::{memory, slots, thread_exit};
 use core::marker::PhantomData;
 use core::ptr;
 #[cfg(not(loom))]
@@ -81,7 +79,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
             assert!(align_of::<States<O, I>>() <= align_of::<Header>());
         };
         static NEXT_OWNER: AtomicU64 = AtomicU64::new(1);
-        exit::prepare();
+        thread_exit::prepare();
         Self {
             generation: AtomicGeneration::new(Generation::next_number()),
             owner: NEXT_OWNER.fetch_add(1, Ordering::Relaxed),
@@ -185,7 +183,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
             read.erase_after_fork();
         }
         if !local.exit_is_armed.get() {
-            exit::arm(local, read.guard.depth);
+            thread_exit::arm(local, read.guard.depth);
         }
         read
     }

@@ -6,7 +6,6 @@
 //! futex         sleep until a word changes
 //! threads       their numbers; whether one is gone
 //! exit_key      calls a function when a thread ends
-//! load          calls a function when the library is loaded, and another one when it is unloaded
 //! fork          calls functions before and after fork(3)
 //! users         of this process, and those without a number
 //! decimal       numbers in the files of the system
@@ -108,22 +107,6 @@ pub(crate) mod exit_key {
     pub(crate) fn may_allocate(key: u32) -> bool {
         cfg!(target_env = "gnu") && key >= ALWAYS_THERE
     }
-}
-
-mod load {
-    //! Runs [`load`](crate::fork::load) when the library is loaded, and [`unload`](crate::thread::exit::unload) when it
-    //! is unloaded, or the process ends.
-
-    use crate::fork::load;
-    use crate::thread::exit::unload;
-
-    #[used]
-    #[cfg_attr(not(miri), unsafe(link_section = ".init_array"))]
-    static LOAD: extern "C" fn() = load;
-
-    #[used]
-    #[cfg_attr(not(miri), unsafe(link_section = ".fini_array"))]
-    static UNLOAD: extern "C" fn() = unload;
 }
 
 pub(crate) mod fork {

@@ -1,4 +1,4 @@
-//! All systems but Linux. They share the modules here, and each has a folder with the same modules.
+//! All systems but Linux. They share the modules here, and each has a file with the same modules.
 //!
 //! ```text
 //! unix          macOS and the BSDs; Linux too where tests say so

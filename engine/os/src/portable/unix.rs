@@ -7,7 +7,6 @@
 //! futex           sleep until a word changes
 //! threads         they have no numbers here
 //! exit_key        calls a function when a thread ends
-//! load            calls a function when the library is loaded, and another one when it is unloaded
 //! fork            calls functions before and after fork(3)
 //! users           of this process
 //! random          the system's generator
@@ -207,24 +206,6 @@ pub(crate) mod exit_key {
     pub(crate) fn may_allocate(_: u32) -> bool {
         !cfg!(target_vendor = "apple")
     }
-}
-
-#[cfg(not(target_vendor = "apple"))]
-mod load {
-    //! Runs [`load`](crate::fork::load) when the library is loaded, and [`unload`](crate::thread::exit::unload) when it
-    //! is unloaded, or the process ends. macOS does not unload a library with thread-local data, and a first read registers the
-    //! handlers of fork(3) there.
-
-    use crate::fork::load;
-    use crate::thread::exit::unload;
-
-    #[used]
-    #[unsafe(link_section = ".init_array")]
-    static LOAD: extern "C" fn() = load;
-
-    #[used]
-    #[unsafe(link_section = ".fini_array")]
-    static UNLOAD: extern "C" fn() = unload;
 }
 
 pub(crate) mod fork {
