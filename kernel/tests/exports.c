@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The exported functions, called by another module: with any
- * length, and the rng of the crypto API.
+ * The exported functions, the detour by a worker that a synchronous read saves, and numbers.
  */
 #include <crypto/rng.h>
 #include <linux/cpu.h>
@@ -14,6 +13,11 @@
 #include <linux/workqueue.h>
 
 #include "test.h"
+
+/*
+ * The exported functions, called by another module: with any
+ * length, and the rng of the crypto API.
+ */
 
 #define MOST_BYTES ((1 << 20) + 4099)
 #define MARK 0xa5
@@ -314,5 +318,133 @@ const struct test exports_tests[] = {
 	{ "crypto-rng", crypto_rng },
 	{ "modes", exports_modes },
 	{ "generation", exports_generation },
+	{}
+};
+
+/*
+ * A read makes its bytes at once and by itself: no context switch. Through a worker, as an
+ * asynchronous cipher would make them, there is one.
+ */
+
+#define REQUESTS 500
+/* Requests by a softirq to a worker, which come as fast as it serves them. */
+#define LEAST_BY_WORKER 100
+
+/* In hundredths, per request. */
+static u64 per_request(u64 count, const struct cost *cost)
+{
+	return count * 100 / max(cost->requests, 1u);
+}
+
+static int judge_detour(struct report *report, const struct cost *direct,
+			const struct cost *detour)
+{
+	u64 direct_ticks = per_request(direct->ticks, direct) / 100;
+	u64 detour_ticks = per_request(detour->ticks, detour) / 100;
+	u64 switches = per_request(detour->switches, detour);
+
+	if (direct->errors || detour->errors || !direct->requests ||
+	    !detour->requests)
+		return failed(report, "%u and %u requests, %u and %u errors",
+			      direct->requests, detour->requests,
+			      direct->errors, detour->errors);
+	if (direct->switches)
+		return failed(report, "%llu context switches in direct reads",
+			      direct->switches);
+	/* The ticks are printed and not judged: they depend on what else runs. */
+	if (!detour->switches)
+		return failed(report, "no context switch in reads by a worker");
+	return passed(report,
+		      "direct %llu ticks, %llu switches; by a worker %llu ticks, %llu.%02llu switches a request",
+		      direct_ticks, direct->switches, detour_ticks, switches / 100,
+		      switches % 100);
+}
+
+static int detour_task(struct report *report)
+{
+	struct cost direct = {}, detour = {};
+	int error = requests_by_task(REQUESTS, &direct);
+
+	if (!error)
+		error = requests_by_task_to_worker(REQUESTS, &detour);
+	if (error)
+		return failed(report, "error %d", error);
+	return judge_detour(report, &direct, &detour);
+}
+
+static int detour_softirq(struct report *report)
+{
+	struct cost direct = {}, detour = {};
+	int error = requests_by_softirq(REQUESTS, &direct);
+
+	if (!error)
+		error = requests_by_softirq_to_worker(LEAST_BY_WORKER, &detour);
+	if (error)
+		return failed(report, "error %d", error);
+	return judge_detour(report, &direct, &detour);
+}
+
+const struct test detour_tests[] = {
+	{ "detour/task", detour_task },
+	{ "detour/softirq", detour_softirq },
+	{}
+};
+
+/*
+ * Secret numbers below a ceiling.
+ */
+
+#define DRAWS 30000
+
+static int numbers_stay_below(struct report *report)
+{
+	static const u32 ceilings[] = { 1, 2, 3, 5, 1 << 16, (1U << 31) + 1, U32_MAX };
+	unsigned int index, draw;
+	u32 number;
+
+	if (wellspring_get_u32_below(&number, 0) != -EINVAL)
+		return failed(report, "a ceiling of 0 is no error");
+	for (index = 0; index < ARRAY_SIZE(ceilings); index++) {
+		u32 ceiling = ceilings[index], most = 0;
+
+		for (draw = 0; draw < DRAWS; draw++) {
+			if (wellspring_get_u32_below(&number, ceiling))
+				return failed(report, "an error");
+			if (number >= ceiling)
+				return failed(report, "%u is not below %u", number, ceiling);
+			most = max(most, number);
+		}
+		/*
+		 * The greatest of this many draws is in the upper hundredth, but for 1 in
+		 * 10^130 runs.
+		 */
+		if (most < ceiling - 1 - ceiling / 100)
+			return failed(report, "%u of %u is the most", most, ceiling);
+	}
+	return passed(report, "%zu ceilings", ARRAY_SIZE(ceilings));
+}
+
+/*
+ * Without throwing products away, half of the numbers below 3 * 2^30 would be multiples of 3:
+ * of four words two give the same number. The standard deviation of the count is 82.
+ */
+static int numbers_are_unbiased(struct report *report)
+{
+	unsigned int draw, multiples = 0;
+	u32 number;
+
+	for (draw = 0; draw < DRAWS; draw++) {
+		if (wellspring_get_u32_below(&number, 3U << 30))
+			return failed(report, "an error");
+		multiples += number % 3 == 0;
+	}
+	if (abs((int)multiples - DRAWS / 3) > 600)
+		return failed(report, "%u of %u are multiples of 3", multiples, DRAWS);
+	return passed(report, "%u of %u are multiples of 3", multiples, DRAWS);
+}
+
+const struct test numbers_tests[] = {
+	{ "numbers/below", numbers_stay_below },
+	{ "numbers/unbiased", numbers_are_unbiased },
 	{}
 };

@@ -1,14 +1,97 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# The tests that load the module by themselves, without suspend.sh. It is not loaded before
-# and after.
+# The tests that load the module by themselves, but for a resume (resume.sh). It is not loaded
+# before and after. Runs in a small shell such as busybox, with the program kernel-test.
 #
 # usage: guest.sh FOLDER        where wellspring.ko and wellspring_test.ko are
+#        guest.sh FOLDER nmi    the reads within NMIs alone
 
+# Until 128 bits are credited a read of the device waits.
+early() (
+	state=/sys/kernel/debug/wellspring/state
+
+	insmod "$1/wellspring.ko" withhold_credit=1 && insmod "$1/wellspring_test.ko" || exit 1
+	head -c 32 /dev/wellspring >/tmp/early-bytes &
+	reader=$!
+	# Some rounds of the harvester, which find no credit.
+	until [ "$(sed -n 's/^harvester_rounds //p' $state)" -ge 5 ]; do sleep 0.1; done
+	status=0
+	grep -q '^phase empty$' $state || { echo "FAILED early/device: $(grep phase $state)"; status=1; }
+	[ ! -s /tmp/early-bytes ] || { echo "FAILED early/device: a read did not wait"; status=1; }
+	kernel-test early || status=1
+	# The test gave the credit.
+	wait $reader
+	[ "$(wc -c </tmp/early-bytes)" -eq 32 ] ||
+		{ echo "FAILED early/device: a read came short"; status=1; }
+	rm -f /tmp/early-bytes
+	rmmod wellspring_test && rmmod wellspring || status=1
+	[ $status -ne 0 ] || echo "ok early/device: a read waited for 128 bits"
+	exit $status
+)
+
+# The tracepoints say what happened.
+trace() (
+	tracing=/sys/kernel/tracing
+	insmod "$1/wellspring.ko" || exit 1
+	if [ ! -d $tracing/events/wellspring ]; then
+		rmmod wellspring
+		echo "SKIPPED trace: this kernel has no tracing"
+		exit 0
+	fi
+	reseeds() {
+		sed -n 's/^reseeds //p' /sys/kernel/debug/wellspring/state
+	}
+	status=0
+	echo 1 >$tracing/events/wellspring/enable
+	before=$(reseeds)
+	until [ "$(reseeds)" -gt "$before" ]; do sleep 0.1; done
+	head -c 16 /dev/wellspring >/dev/null
+	echo 0 >$tracing/events/wellspring/enable
+	for line in 'wellspring_reseed: reseeds=[0-9]* pools=[0-9]*' \
+		'wellspring_generation: generation=[0-9]*' \
+		'wellspring_fetch: node=[0-9]* tap=task generation=[0-9]*'; do
+		grep -q "$line" $tracing/trace || { echo "FAILED trace: no line '$line'"; status=1; }
+	done
+	rmmod wellspring || status=1
+	[ $status -ne 0 ] || echo "ok trace: reseed, generation and fetch"
+	exit $status
+)
+
+# Programs write to the device as fast as they can. Without the hooks (timing=off) few
+# events reach the pools, so that reseeds by writers would show.
+flood() (
+	insmod "$1/wellspring.ko" timing=off && insmod "$1/wellspring_test.ko" || exit 1
+	chmod 0666 /dev/wellspring
+	pids=
+	for number in 1 2 3 4; do
+		yes "what an attacker chose" >/dev/wellspring &
+		pids="$pids $!"
+	done
+	status=0
+	kernel-test writers || status=1
+	kill $pids
+	wait $pids 2>/dev/null
+	rmmod wellspring_test && rmmod wellspring || status=1
+	exit $status
+)
+
+# Reads within NMIs, which someone outside sends all the time.
+nmi() (
+	insmod "$1/wellspring.ko" && insmod "$1/wellspring_test.ko" expects_nmi=1 || exit 1
+	status=0
+	kernel-test nmi || status=1
+	rmmod wellspring_test && rmmod wellspring || status=1
+	exit $status
+)
+
+if [ "$2" = nmi ]; then
+	nmi "$1"
+	exit
+fi
 status=0
-early.sh "$1" || status=1
-trace.sh "$1" || status=1
-flood.sh "$1" || status=1
+early "$1" || status=1
+trace "$1" || status=1
+flood "$1" || status=1
 load.sh "$1/wellspring.ko" 3 2 || status=1
 exit $status

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A test: a name, a function, and one line of result.
+ * A test: a name, a function, and one line of result. And what several tests use.
  */
 #ifndef WELLSPRING_TEST_H
 #define WELLSPRING_TEST_H
 
 #include <linux/compiler.h>
 #include <linux/fs.h>
+#include <linux/hrtimer.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 
 #include "../internal.h"
@@ -54,7 +56,7 @@ static inline int kunit_init(void)
 /* Frees what these tests keep for the search. */
 void secrets_exit(void);
 
-/* The private Fortuna of an open file (replay.c). */
+/* The private Fortuna of an open file (answers.c). */
 struct replay;
 struct replay *replay_create(void);
 void replay_destroy(struct replay *replay);
@@ -63,11 +65,11 @@ long replay_ioctl(struct replay *replay, unsigned int command,
 
 /* Figures for a benchmark (measure.c). One at a time. */
 long measure(struct wellspring_test_measure __user *argument);
-/* Readers beside each other (speed.c). One at a time. */
+/* Readers beside each other (measure.c). One at a time. */
 long speed(struct wellspring_test_speed __user *argument);
 
 /*
- * 16-byte values by the thousands, and whether one comes twice (distinct.c). Values
+ * 16-byte values by the thousands, and whether one comes twice (readers.c). Values
  * may be added from any context, each set from one at a time.
  */
 struct value_set {
@@ -85,5 +87,111 @@ bool value_set_add(struct value_set *set, const void *value);
  * zero; a negative errno if there was no memory.
  */
 long value_sets_repeats(struct value_set *sets, unsigned int count);
+
+/*
+ * Threads bound to CPUs, which work until they are told to stop.
+ */
+
+/*
+ * In a loop. With PREEMPT cond_resched() does nothing, since an interrupt that returns
+ * preempts. In User Mode Linux it does not.
+ */
+static inline void give_way(void)
+{
+	if (need_resched())
+		schedule();
+}
+
+struct worker {
+	struct task_struct *task;
+	int cpu;
+	unsigned int number;
+	/* How often the function returned. */
+	u64 works;
+	void *argument;
+};
+
+/* Called again and again in a thread that is bound to worker->cpu. */
+typedef void (*work_function)(struct worker *worker);
+
+struct workers {
+	struct worker *all;
+	unsigned int count;
+};
+
+/* @per_cpu threads on each online CPU. All start together. 0 or a negative errno. */
+int workers_start(struct workers *workers, unsigned int per_cpu,
+		  work_function function, void *argument);
+void workers_stop(struct workers *workers);
+/*
+ * Both, with a sleep of @time_ms in between, which goes on until each thread has called
+ * the function and @is_enough says true. -ETIMEDOUT if that did not happen.
+ */
+int workers_run(unsigned int per_cpu, work_function function, void *argument,
+		unsigned int time_ms, bool (*is_enough)(void *argument));
+/*
+ * Sleeps until the function says true. False if it did not within some minutes: an
+ * emulated CPU on a busy host may get its turn after seconds, so no test may conclude
+ * anything from a shorter time.
+ */
+bool wait_until(bool (*is_true)(void *argument), void *argument);
+
+/*
+ * A timer on each CPU, which interrupts what runs there, as a hard interrupt or
+ * as a softirq.
+ */
+
+struct interruption {
+	struct hrtimer timer;
+	struct timers *timers;
+	int cpu;
+};
+
+struct timers {
+	struct interruption *of_cpu;
+	void (*function)(int cpu, void *argument);
+	void *argument;
+	bool softirq;
+	u64 period_ns;
+};
+
+/* On all online CPUs; the caller keeps them online. 0 or -ENOMEM. */
+int timers_start(struct timers *timers);
+void timers_stop(struct timers *timers);
+
+/*
+ * 16 bytes for a task and for a softirq: read directly, and through a worker, as an
+ * asynchronous cipher would make them.
+ */
+
+#define REQUEST_BYTES 16
+
+/*
+ * The sum over all requests. @ns and @ticks: from the request to its bytes.
+ * @ticks counts with the time stamp counter, or instructions in an emulator
+ * that counts these (QEMU with -icount shift=0).
+ */
+struct cost {
+	u64 ns;
+	u64 ticks;
+	u64 switches;
+	u32 requests;
+	u32 errors;
+};
+
+/*
+ * Each makes at least @requests requests, one at a time, and adds them up. 0, or a
+ * negative errno.
+ */
+int requests_by_task(u32 requests, struct cost *cost);
+int requests_by_task_to_worker(u32 requests, struct cost *cost);
+int requests_by_softirq(u32 requests, struct cost *cost);
+int requests_by_softirq_to_worker(u32 requests, struct cost *cost);
+
+/*
+ * Encrypts @count messages by AES-XTS, one at a time, directly or by a worker of cryptd. 0;
+ * -ENOENT without wellspring_crypto or cryptd; or another negative errno.
+ */
+int measure_cipher(bool detour, unsigned int len, u32 count, u64 *ns);
 
 #endif

@@ -1,7 +1,6 @@
 //! Bytes, numbers and identifiers from the calling thread's tap.
 
-use crate::edge::{WS_NULL, WS_OK, WS_TOO_LONG, bytes, number, of};
-use crate::thread;
+use crate::edge::{WS_NULL, WS_OK, WS_TOO_LONG, bytes, find_thread, known_thread, number, of};
 use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 use core::{ptr, slice};
@@ -18,14 +17,14 @@ static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(ptr::null_mut());
 fn known() -> Option<(&'static Engine, CurrentThread)> {
     // SAFETY: null, or the engine of the process, which is never dropped.
     let engine = unsafe { ENGINE.load(Ordering::Acquire).as_ref() }?;
-    Some((engine, thread::known()?))
+    Some((engine, known_thread()?))
 }
 
 /// The engine, for a read on a thread that is not known yet.
 pub(crate) fn first() -> Result<&'static Engine, wellspring::Error> {
     let engine = Engine::try_process()?;
     ENGINE.store(ptr::from_ref(engine).cast_mut(), Ordering::Release);
-    thread::find();
+    find_thread();
     Ok(engine)
 }
 

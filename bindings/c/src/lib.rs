@@ -2,8 +2,8 @@
 //! compares the types.
 //!
 //! ```text
-//! edge      the numbers that functions return, and ws_strerror; a caller's pointer and length become a slice, or an error
-//! thread    the calling thread, found without the loader
+//! edge      the numbers that functions return, and ws_strerror; a caller's pointer and length become a slice, or an error; the
+//!           calling thread, found without the loader
 //! fill      bytes, numbers and identifiers from the calling thread's tap
 //! engine    ws_reseed, ws_mix, ws_diverge_from_clones, ws_prepare_for_sandbox, ws_generation, ws_stats, ws_version; owned
 //!           generators
@@ -19,4 +19,3 @@ pub mod elements;
 pub mod engine;
 pub mod fill;
 pub mod stream;
-mod thread;

@@ -4,27 +4,23 @@
 //! Outside the workspace, because the peers need a C library and a C compiler.
 //!
 //! ```text
-//! peers       the generators of other projects
-//! many        many threads, many engines
-//! doors       the doors for other languages and existing programs, beside what they replace
-//! numbers     numbers of all kinds, beside other crates' numbers
-//! baseline    earlier figures of this machine's CPU model
-//! limits      the figures that the project wants to reach
-//! regression  has wellspring become slower?
-//! counts      how many instructions does a read take? The gate that no load disturbs
+//! peers    the generators of other projects
+//! many     many threads, many engines
+//! doors    the doors for other languages and existing programs, beside what they replace
+//! numbers  numbers of all kinds, beside other crates' numbers
+//! limits   the figures that the project wants to reach; earlier figures of this machine's CPU model
+//! gates    has wellspring become slower? How many instructions does a read take? The gate that no load disturbs
 //! ```
 
-mod baseline;
-mod counts;
 mod doors;
+mod gates;
 mod limits;
 mod many;
 mod numbers;
 mod peers;
-mod regression;
 
 use clap::{Args, Parser};
-use regression::{LOSS, LOSS_ON_BUSY_MACHINES};
+use gates::{LOSS, LOSS_ON_BUSY_MACHINES};
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -122,12 +118,12 @@ fn work(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
         LOSS
     };
     match &task.against {
-        Some(old) => regression::against_binary(old, margin),
-        None if task.check_wanted => regression::against_wanted(),
-        None if task.ratios => Ok(regression::line()),
+        Some(old) => gates::against_binary(old, margin),
+        None if task.check_wanted => gates::against_wanted(),
+        None if task.ratios => Ok(gates::line()),
         None if task.first_byte => Ok(format!("{}\n", first_byte().as_nanos())),
-        None if task.batches => Ok(counts::batches()),
-        None if task.counts || task.write_counts => counts::gate(task.write_counts),
+        None if task.batches => Ok(gates::batches()),
+        None if task.counts || task.write_counts => gates::gate(task.write_counts),
         None if task.many => Ok(many::run().text()),
         None if task.numbers => Ok(numbers::run().text()),
         None if task.doors => Ok(doors::table(&doors::run()).text()),
@@ -150,7 +146,7 @@ fn measure(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
     if !doors.is_empty() {
         output += &doors::table(&doors).text();
     }
-    if let Some(baseline) = baseline::table(&report) {
+    if let Some(baseline) = limits::baseline(&report) {
         output += &baseline.text();
     }
     Ok(output + &limits::table(&report, &doors).text())

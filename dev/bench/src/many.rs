@@ -10,10 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 use wellspring::Engine;
-use wellspring_bench::figures::{digits, duration};
+use wellspring_bench::figures::{Table, digits, duration, quantile};
 use wellspring_bench::harvest::{cpu_time, status_bytes};
-use wellspring_bench::figures::quantile;
-use wellspring_bench::figures::Table;
 
 /// Threads alive at the same time.
 const ALIVE: [usize; 2] = [2_500, 10_000];

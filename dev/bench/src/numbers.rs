@@ -5,9 +5,8 @@ use indicatif::ProgressBar;
 use rand::seq::SliceRandom;
 use rand::{Rng as _, RngExt as _};
 use wellspring::LocalRng;
-use wellspring_bench::figures::duration;
+use wellspring_bench::figures::{Table, duration};
 use wellspring_bench::generators::{Generator, Request};
-use wellspring_bench::figures::Table;
 use wellspring_bench::throughput::{self, Case};
 
 /// A row: what is drawn; by our function, by `LocalRng`, by rand's generator that the caller holds, and by fastrand.

@@ -608,7 +608,7 @@ mod tests {
     #[test]
     fn test_programs_are_told_from_libraries() {
         let json = r#"{"reason":"compiler-artifact","executable":null}
-    {"reason":"compiler-artifact","executable":"/target/fork-1","fresh":true}"#;
+{"reason":"compiler-artifact","executable":"/target/fork-1","fresh":true}"#;
         assert_eq!(programs(json), [PathBuf::from("/target/fork-1")]);
     }
 }

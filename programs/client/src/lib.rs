@@ -3,8 +3,7 @@
 //!
 //! ```text
 //! protocol     the frames, for both ends
-//! client       a connection to the service
-//! source       the service as a source for an engine
+//! client       a connection to the service; the service as a source for an engine
 //! unix_socket  connections to Unix sockets that do not wait without end
 //! vsock        sockets between a virtual machine and its host
 //! ```
@@ -22,13 +21,11 @@
 
 mod client;
 pub mod protocol;
-mod source;
 pub mod unix_socket;
 #[allow(unsafe_code, reason = "rustix has no addresses of vsock")]
 pub mod vsock;
 
-pub use client::{Client, ClientError, DEFAULT_PATH};
-pub use source::ServiceSource;
+pub use client::{Client, ClientError, DEFAULT_PATH, ServiceSource};
 
 /// Compiles the lines of the README.
 #[cfg(doctest)]

@@ -1,8 +1,8 @@
 //! The device files `random`, `urandom` and `pseudo`, by FUSE.
 //!
 //! ```text
-//! random_files  the files by name and number, and the handlers of all requests
-//! reads         answers reads: at once, in turns, or when their user has a share again
+//! random_files  the files by name and number, and the handlers of all requests; answers reads: at once, in turns, or when
+//!               their user has a share again
 //! mount         the mount point, why it cannot be one, and a process that unmounts when the service has ended
 //! ```
 //!
@@ -13,13 +13,11 @@
 
 mod mount;
 mod random_files;
-mod reads;
 
 pub use mount::{Guardian, MountFault, unmount_at_end};
 
 use fuser::{BackgroundSession, Session};
-use random_files::RandomFiles;
-use reads::Reads;
+use random_files::{RandomFiles, Reads};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};

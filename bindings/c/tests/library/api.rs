@@ -1,6 +1,6 @@
 //! The library as C and C++ programs see it, also harsh ones.
 
-use crate::common::{
+use crate::{
     compile, has_header, is_installed, is_long, library_folder, run, run_script, scratch, succeeds,
     text,
 };
@@ -276,10 +276,10 @@ fn cpp_generators_fit_the_standard_library() {
 
 #[test]
 fn libsodium_gsl_and_mbedtls_draw_on_the_library() {
-    for (header, source, library) in [
-        ("sodium.h", "use_libsodium.c", "-lsodium"),
-        ("gsl/gsl_rng.h", "use_gsl.c", "-lgsl"),
-        ("mbedtls/ecp.h", "use_mbedtls.c", "-lmbedcrypto"),
+    for (header, adapter, library) in [
+        ("sodium.h", "-DUSE_SODIUM", "-lsodium"),
+        ("gsl/gsl_rng.h", "-DUSE_GSL", "-lgsl"),
+        ("mbedtls/ecp.h", "-DUSE_MBEDTLS", "-lmbedcrypto"),
     ] {
         if !has_header(header) {
             continue;
@@ -290,7 +290,7 @@ fn libsodium_gsl_and_mbedtls_draw_on_the_library() {
         } else {
             "-lm"
         };
-        if let Some(program) = compile(source, &[library, more, "-lm"]) {
+        if let Some(program) = compile("adapters.c", &[adapter, library, more, "-lm"]) {
             succeeds(&run(&program, &[]));
         }
     }
@@ -300,8 +300,9 @@ fn libsodium_gsl_and_mbedtls_draw_on_the_library() {
 #[test]
 fn psa_draws_on_the_library_where_its_generator_is_external() {
     if has_header("psa/crypto_extra.h") && has_header("mbedtls/ecp.h") {
-        let words = ["-DMBEDTLS_PSA_CRYPTO_EXTERNAL_RNG", "-lmbedcrypto", "-lm"];
-        if let Some(program) = compile("use_mbedtls.c", &words) {
+        let external = "-DMBEDTLS_PSA_CRYPTO_EXTERNAL_RNG";
+        let words = ["-DUSE_MBEDTLS", external, "-lmbedcrypto", "-lm"];
+        if let Some(program) = compile("adapters.c", &words) {
             succeeds(&run(&program, &[]));
         }
     }

@@ -2,9 +2,7 @@
 //! leave the library, and all is compatible with the baseline in `abi/`: symbols, and the types of arguments, results and
 //! fields.
 
-use crate::common::{
-    DOOR, compile, header, is_installed, library_folder, run, scratch, succeeds, text,
-};
+use crate::{DOOR, compile, header, is_installed, library_folder, run, scratch, succeeds, text};
 use cbindgen::{Builder, Config, Language, Style};
 use std::collections::BTreeSet;
 use std::ops::{Bound, RangeBounds};

@@ -1,13 +1,12 @@
 //! The system's OpenSSL.
 
-use super::names;
+use super::{OPENSSL_AES, OPENSSL_CHACHA20};
 use openssl_sys::{
     EVP_CIPHER, EVP_CIPHER_CTX, EVP_CIPHER_CTX_free, EVP_CIPHER_CTX_new, EVP_EncryptInit_ex,
     EVP_EncryptUpdate, EVP_aes_256_ctr, EVP_chacha20, RAND_bytes,
 };
 use std::ptr;
-use wellspring_bench::generators::{Generate, Generator, Request};
-use wellspring_bench::generators::SIZES;
+use wellspring_bench::generators::{Generate, Generator, Request, SIZES};
 
 struct Rand;
 
@@ -82,9 +81,7 @@ pub(super) fn peers() -> Vec<Generator> {
     let all: Vec<Request> = [&[Request::Word], fills.as_slice()].concat();
     vec![
         Generator::new("OpenSSL RAND_bytes", &all, || Rand),
-        Generator::new(names::OPENSSL_AES, &fills, || Cipher::new(EVP_aes_256_ctr)),
-        Generator::new(names::OPENSSL_CHACHA20, &fills, || {
-            Cipher::new(EVP_chacha20)
-        }),
+        Generator::new(OPENSSL_AES, &fills, || Cipher::new(EVP_aes_256_ctr)),
+        Generator::new(OPENSSL_CHACHA20, &fills, || Cipher::new(EVP_chacha20)),
     ]
 }

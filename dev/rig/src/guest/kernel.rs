@@ -628,12 +628,12 @@ mod tests {
     #[test]
     fn what_ours_and_the_named_need_is_loaded_once_and_in_order() {
         let list = "\
-    extra/tests.ko: extra/wellspring.ko kernel/crypto/chacha-x86_64.ko.xz kernel/lib/libchacha.ko
-    extra/wellspring.ko: kernel/crypto/chacha-x86_64.ko.xz kernel/lib/libchacha.ko
-    kernel/crypto/chacha-x86_64.ko.xz: kernel/lib/libchacha.ko
-    kernel/drivers/nvme.ko: kernel/drivers/nvme-core.ko
-    kernel/lib/libchacha.ko:
-    ";
+extra/tests.ko: extra/wellspring.ko kernel/crypto/chacha-x86_64.ko.xz kernel/lib/libchacha.ko
+extra/wellspring.ko: kernel/crypto/chacha-x86_64.ko.xz kernel/lib/libchacha.ko
+kernel/crypto/chacha-x86_64.ko.xz: kernel/lib/libchacha.ko
+kernel/drivers/nvme.ko: kernel/drivers/nvme-core.ko
+kernel/lib/libchacha.ko:
+";
         let ours = [
             "kernel/lib/libchacha.ko",
             "kernel/crypto/chacha-x86_64.ko.xz",

@@ -411,15 +411,15 @@ mod tests {
     #[test]
     fn alternatives_are_dependencies_and_what_packages_provide_is_not() {
         let text = "\
-    linux-headers-6.12.95+deb12-cloud-amd64
-      Depends: linux-headers-6.12.95+deb12-common
-     |Depends: linux-image-6.12.95+deb12-cloud-amd64
-      Depends: linux-image-6.12.95+deb12-cloud-amd64-unsigned
-      PreDepends: gcc-12
-      Depends: <linux-initramfs-tool>
+linux-headers-6.12.95+deb12-cloud-amd64
+  Depends: linux-headers-6.12.95+deb12-common
+ |Depends: linux-image-6.12.95+deb12-cloud-amd64
+  Depends: linux-image-6.12.95+deb12-cloud-amd64-unsigned
+  PreDepends: gcc-12
+  Depends: <linux-initramfs-tool>
     initramfs-tools
-      Suggests: debian-kernel-handbook
-    ";
+  Suggests: debian-kernel-handbook
+";
         let names: Vec<&str> = dependencies(text).collect();
         let expected = [
             "linux-headers-6.12.95+deb12-common",

@@ -70,7 +70,7 @@ pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Resul
     guest.must(LOAD_NEEDED)?;
     let scripts = guest.run_within("guest.sh /modules", CHECK)?;
     succeeded(&mut guest, &scripts)?;
-    let suspend = guest.run_under(Event::WakeUp, "suspend.sh /modules", CHECK)?;
+    let suspend = guest.run_under(Event::WakeUp, "resume.sh memory /modules", CHECK)?;
     succeeded(&mut guest, &suspend)?;
     guest.must(LOAD)?;
     let check = guest.run_within("kernel-test", CHECK)?;

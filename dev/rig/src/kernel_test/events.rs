@@ -40,7 +40,7 @@ pub(super) fn drill(cache: &Cache, qemu: &Qemu, vm: Vm) -> Result<String> {
     vm.memory_mib = 512;
     let mut guest = qemu.start(&vm)?;
     guest.must(LOAD_NEEDED)?;
-    let answer = guest.run_under(Event::Nmi, "nmi.sh /modules", CHECK)?;
+    let answer = guest.run_under(Event::Nmi, "guest.sh /modules nmi", CHECK)?;
     succeeded(&mut guest, &answer)?;
     let mut lines = answer.text.lines();
     let Some(nmis) = lines.find(|line| line.starts_with("ok")) else {
@@ -140,13 +140,13 @@ pub(super) fn drill_hibernation(cache: &Cache, qemu: &Qemu, vm: Vm) -> Result<St
     vm.disk = Some(&disk);
     vm.memory_mib = 512;
     let mut guest = qemu.start(&vm)?;
-    if guest.run("hibernate.sh can")?.status != 0 {
+    if guest.run("resume.sh can")?.status != 0 {
         guest.end()?;
         return Ok("SKIPPED: this kernel cannot resume from disk, and trace that".into());
     }
     guest.must(LOAD_NEEDED)?;
     guest.must(FIND_DISK)?;
-    guest.end_by("hibernate.sh /modules /dev/nvme0n1")?;
+    guest.end_by("resume.sh disk /modules /dev/nvme0n1")?;
     let mut guest = qemu.start(&vm)?;
     guest.must(FIND_DISK)?;
     let answer = guest.run_within(RESUME, CHECK)?;

@@ -3,7 +3,7 @@
 //!
 //! Searches all memory of a machine for anything from which past output can be computed.
 //!
-//! `kernel/tests/secrets.c` reads in every mode and context, and records each key that made output, each seed, the noise
+//! `kernel/tests/traces.c` reads in every mode and context, and records each key that made output, each seed, the noise
 //! of the pools that the next reseeds use, what was written, and output, in a masked form. QEMU writes the machine's memory
 //! to a file, which has the records too, and shows the vector registers of all CPUs. No half of a recorded secret, in either
 //! order of bytes, and no round key of AES may be in memory or in a register. Then the test puts one such key into memory
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// As in `kernel/tests/secrets.c`.
+/// As in `kernel/tests/traces.c`.
 const TITLE: &[u8; 32] = b"records of wellspring all masked";
 const MASK: u8 = 0x5a;
 const HEAD_BYTES: usize = 64;
@@ -469,13 +469,13 @@ mod tests {
     #[test]
     fn registers_are_read_from_words_of_either_width() {
         let text = "\
-    CPU#0
-    RAX=0000000000000000 RBX=ffffffff81000000
-    FPR6=0000000000000000 0000 FPR7=0000000000000000 0000
-    XMM00=00000000000000ff0123456789abcdef XMM01=00000000000000000000000000000000
-    YMM15=0000000000000001 0000000000000002 0000000000000003 0000000000000004
-    CPU#1
-    ";
+CPU#0
+RAX=0000000000000000 RBX=ffffffff81000000
+FPR6=0000000000000000 0000 FPR7=0000000000000000 0000
+XMM00=00000000000000ff0123456789abcdef XMM01=00000000000000000000000000000000
+YMM15=0000000000000001 0000000000000002 0000000000000003 0000000000000004
+CPU#1
+";
         let registers = vector_registers(text);
         let widths: Vec<usize> = registers.iter().map(Vec::len).collect();
         assert_eq!(widths, [16, 16, 32]);
