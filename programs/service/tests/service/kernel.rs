@@ -52,7 +52,7 @@ fn signal(process: &str, signal: &str) {
 }
 
 fn client(service: &Service) -> Client {
-    Client::connect(&service.folder.path("run/bulk.sock"), PATIENCE).unwrap()
+    Client::connect(service.folder.path("run/bulk.sock"), PATIENCE).unwrap()
 }
 
 #[test]
