@@ -251,13 +251,8 @@ pub fn restrict_calls() -> Result<(), Fault> {
 /// Restricts the process that reseeds the kernel to its two requests to open devices, its pipes, and its end: it opens no file,
 /// starts no process and sends no signal.
 pub(crate) fn confine_reseeder() -> Result<(), Fault> {
-    // No file at all. Where the kernel has no Landlock, the filter refuses the calls.
-    let _ = Ruleset::default()
-        .handle_access(AccessFs::from_all(LANDLOCK))?
-        .handle_access(AccessNet::from_all(LANDLOCK))?
-        .scope(Scope::from_all(LANDLOCK))?
-        .create()?
-        .restrict_self()?;
+    // Where the kernel has no Landlock, the filter refuses the calls.
+    let _ = forbid_files();
     let mut rules: Rules = RESEEDER_CALLS
         .iter()
         .map(|call| (*call, Vec::new()))
@@ -271,6 +266,16 @@ pub(crate) fn confine_reseeder() -> Result<(), Fault> {
         refused,
         SeccompAction::Allow,
     )?)?)
+}
+
+/// No file, no connection, no signal.
+fn forbid_files() -> Result<(), Fault> {
+    let ruleset = Ruleset::default()
+        .handle_access(AccessFs::from_all(LANDLOCK))?
+        .handle_access(AccessNet::from_all(LANDLOCK))?
+        .scope(Scope::from_all(LANDLOCK))?;
+    ruleset.create()?.restrict_self()?;
+    Ok(())
 }
 
 /// The calls of that process with all arguments: answers and bytes for the kernel's pool, and its end.
