@@ -23,6 +23,10 @@
  * first one is the exception: it serves WELLSPRING_IOC_EARLY, and its credit does not
  * count.
  *
+ * In a machine that was cloned without a notice to its kernel, an order with a secret is
+ * RNDADDENTROPY with the secret and without credit, then RNDRESEEDCRNG: the order waits for
+ * what was written, so that nothing of the secret is lost.
+ *
  * The ioctls below are the device's own. Any other returns EINVAL, as in random(4), not
  * ENOTTY.
  */

@@ -43,4 +43,14 @@ static inline uint64_t generation_page_count(const uint64_t *counter)
 	return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
 }
 
+/* Whether the page says that the kernel's generator took new keys for the present number, or could not, or says nothing of it
+ * at all. A reader whose entropy is the kernel's alone waits for this, at most 100 ms, before it takes any. */
+static inline int generation_page_kernel_is_done(const uint64_t *counter)
+{
+	const uint64_t number = generation_page_count(counter);
+	const uint64_t kernel = generation_page_count(counter + (2048 - 104) / 8);
+
+	return kernel == 0 || kernel == number || kernel == ~number;
+}
+
 #endif

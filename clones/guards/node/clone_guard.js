@@ -27,6 +27,9 @@ const PAGE = process.env.WELLSPRING_PAGE ?? '/run/wellspring/generation';
 const LIBRARY = process.env.WELLSPRING_PRELOAD ?? path.join(__dirname, '..', 'libwellspring-preload.so');
 const PAGE_BYTES = 4096;
 const COUNTER = 104;
+// The number for which the kernel took new keys, or its inverse if it could not: 0 where the writer does not say it.
+const KERNEL = 2048;
+const KERNEL_WAIT_MS = 100;
 const LOOK_MS = 10;
 // Where there is no page, one look of the timer in this many opens the path.
 const LOOKS_WITHOUT_PAGE = 100;
@@ -49,19 +52,22 @@ function say(text) {
   }
 }
 
-// Returns the number of the page, if this process may believe its file.
-function readNumber() {
+// Returns the number of the page, and whether the kernel took new keys for it or could not, if this process may believe its
+// file.
+function readPage() {
   let file;
   try {
     if (statSync(PAGE, { throwIfNoEntry: false }) === undefined) return undefined;
     file = openSync(PAGE, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const status = fstatSync(file);
-    const head = Buffer.alloc(COUNTER + 8);
+    const head = Buffer.alloc(KERNEL + 8);
     const isSafe = [0, process.geteuid()].includes(status.uid) && (status.mode & 0o022) === 0;
     const isPage = status.isFile() && status.size === PAGE_BYTES && readSync(file, head, 0, head.length, 0) === head.length
       && head.toString('latin1', 0, 4) === 'VCLK' && head.readUInt32LE(4) >= COUNTER + 8 && head.readUInt16LE(8) === 1
       && (head[25] & 1) === 1;
-    return isSafe && isPage ? head.readBigUInt64LE(COUNTER) : undefined;
+    if (!isSafe || !isPage) return undefined;
+    const [number, kernel] = [head.readBigUInt64LE(COUNTER), head.readBigUInt64LE(KERNEL)];
+    return { number, isKernelDone: [0n, number, BigInt.asUintN(64, ~number)].includes(kernel) };
   } catch {
     return undefined;
   } finally {
@@ -110,7 +116,14 @@ try {
   say(`Math.random cannot be replaced, and repeats what a copy returns: ${error.message}`);
 }
 
-// The kernel's bytes, which vmgenid has changed; OpenSSL's; and the clocks, for copies whose kernel had no notice.
+// Waits until the page says that the kernel took new keys for its number, or could not.
+function awaitKernel() {
+  const last = performance.now() + KERNEL_WAIT_MS;
+  const never = new Int32Array(new SharedArrayBuffer(4));
+  while (readPage()?.isKernelDone === false && performance.now() < last) Atomics.wait(never, 0, 0, 1);
+}
+
+// The kernel's bytes, which took new keys before; OpenSSL's, with 256 bits of the engine; and the clocks.
 function fresh() {
   const seed = Buffer.alloc(32);
   try {
@@ -181,6 +194,7 @@ const state = { notices: 0, lastMs: 0, openssl: healOpenssl() };
 
 function heal() {
   const began = performance.now();
+  awaitKernel();
   state.openssl = healOpenssl();
   const actions = [drainCrypto, ...registered];
   if (!hasSeed) actions.unshift(healMath);
@@ -202,7 +216,7 @@ function heal() {
 
 // Looks for a change now, and heals. Returns whether there was one. Programs may call it after they resumed.
 function check() {
-  const number = readNumber();
+  const number = readPage()?.number;
   hasPage = number !== undefined;
   // The state of this process is older than a page that came later.
   if (looks === 0) handled = number ?? 0n;

@@ -24,6 +24,11 @@ module Wellspring
     PAGE = ENV.fetch('WELLSPRING_PAGE', '/run/wellspring/generation')
     PAGE_BYTES = 4096
     COUNTER = 104
+    # The number for which the kernel took new keys, or its inverse if it could not: 0 where the writer does not say it.
+    KERNEL = 2048
+    KERNEL_WAIT_MS = 100
+    # The engine's library, where it is installed.
+    LIBRARY = ENV.fetch('WELLSPRING_LIBRARY', File.expand_path('../../libwellspring.so.0', __dir__))
     # The others have default generators that cannot be reached, and may not see what is below.
     MAIN = Ractor.current
 
@@ -64,6 +69,7 @@ module Wellspring
       # Gives all that has no seed new state.
       def heal
         began = now_ms
+        await_kernel
         actions = @unseeded.keys.select { |one| @unseeded[one] }.map { |one| -> { SEED.bind_call(one, fresh) } }
         actions << -> { SRAND.call(fresh) } unless @has_default_seed
         actions << -> { OpenSSL::Random.random_add(fresh.to_s, 32.0) } if defined?(OpenSSL::Random)
@@ -97,10 +103,41 @@ module Wellspring
 
       private
 
-      # 256 bits: the kernel's, which vmgenid has changed, and the clocks, for copies whose kernel had no notice.
+      # 256 bits: the engine's, if its library is there; the kernel's, which took new keys before; and the clocks.
       def fresh
         clocks = [Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond), Time.now.to_r]
-        Digest::SHA256.hexdigest(Random.urandom(32) + clocks.join(' ')).hex
+        Digest::SHA256.hexdigest(engine_bytes + Random.urandom(32) + clocks.join(' ')).hex
+      end
+
+      # Waits until the page says that the kernel took new keys for its number, or could not.
+      def await_kernel
+        last_ms = now_ms + KERNEL_WAIT_MS
+        sleep(0.001) until is_kernel_done? || now_ms > last_ms
+      end
+
+      def is_kernel_done?
+        return true if @page.nil?
+
+        number = @page.get_value(:u64, COUNTER)
+        [0, number, number ^ 0xffff_ffff_ffff_ffff].include?(@page.get_value(:u64, KERNEL))
+      end
+
+      # 32 bytes, or none: the library compares the page itself, and takes in the processor's output too.
+      def engine_bytes
+        @fill ||= fill_function
+        bytes = ("\0" * 32).b
+        @fill && @fill.call(bytes, bytes.bytesize).zero? ? bytes : ''
+      end
+
+      # Fiddle is a part of Ruby that a distribution may leave out.
+      def fill_function
+        return unless File.file?(LIBRARY)
+
+        require 'fiddle'
+        library = Fiddle.dlopen(LIBRARY)
+        Fiddle::Function.new(library['ws_fill'], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_SIZE_T], Fiddle::TYPE_INT)
+      rescue LoadError, StandardError
+        nil
       end
 
       def now_ms

@@ -13,7 +13,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use wellspring::clone_detection::{self, GenerationPage, PageError};
+use wellspring::clone_detection::{self, GenerationPage, KernelReseed, PageError};
 use wellspring::{Engine, EngineBuilder, FileFault, Mode, OsError};
 
 /// Held by the test that forks, and by those that let go of a page's lock and take it again: a child that was forked meanwhile
@@ -205,6 +205,42 @@ fn a_file_of_another_kind_never_becomes_a_page() {
         clone_detection::bump(path).unwrap();
         assert_eq!(fs::metadata(path).unwrap().len(), 4096);
     }
+}
+
+#[test]
+fn the_page_says_for_which_number_the_kernel_took_new_keys() {
+    let _alone = ALONE.lock();
+    let path = Scratch::new("kernel");
+    let page = GenerationPage::create(&path.0).unwrap();
+    let word = || {
+        let bytes = fs::read(&path.0).unwrap();
+        u64::from_le_bytes(bytes[2048..2056].try_into().unwrap())
+    };
+    assert!(!page.is_kernel_noted() && word() == 0, "nothing was tried");
+    let number = page.bump_after(KernelReseed::Done);
+    assert!(page.is_kernel_noted() && word() == number);
+    let next = clone_detection::bump(&path.0).unwrap();
+    assert!(
+        !page.is_kernel_noted() && word() == number,
+        "an earlier one"
+    );
+    page.note_failure(number);
+    assert!(!page.is_kernel_noted(), "the number has changed since");
+    page.note_failure(next);
+    assert!(page.is_kernel_noted() && word() == !next);
+    let last = clone_detection::bump_after(&path.0, KernelReseed::Done).unwrap();
+    assert!(page.is_kernel_noted() && word() == last);
+}
+
+#[test]
+fn a_secret_in_an_order_makes_new_keys_and_bumps_the_generation() {
+    let engine = builder().build().unwrap();
+    let (mut before, mut after) = ([0; 64], [0; 64]);
+    engine.fill(&mut before);
+    let generation = engine.generation();
+    assert!(engine.diverge_with(&[7; 32]) > generation);
+    engine.fill(&mut after);
+    assert_ne!(before, after);
 }
 
 /// A file that looks as the hypervisor's page does, of `size` bytes as it says itself.

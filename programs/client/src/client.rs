@@ -150,21 +150,33 @@ impl Client {
     }
 
     /// Changes the generation page of the service: the engines of all processes there take new keys. For a hypervisor's
-    /// agent that has restored the machine. When this returns, the page has changed.
+    /// agent that has restored the machine. When this returns, the page has changed. Returns whether the kernel of the
+    /// service's machine took new keys before.
+    ///
+    /// `nonce` is a secret of 32 to 4096 bytes that no other copy of the machine gets, or empty. On a machine without
+    /// vmgenid, RDRAND and RNDR two copies have no other secret that differs. It earns no credit.
     ///
     /// # Errors
     ///
     /// [`ClientError`]; [`Refused`](ClientError::Refused) to all but root, the page's owner, and by vsock the host of the
-    /// service's machine.
-    pub fn bump_generation(&mut self) -> Result<(), ClientError> {
+    /// service's machine; [`Protocol`](ClientError::Protocol) for a secret of another length, which is not sent.
+    pub fn bump_generation(&mut self, nonce: &[u8]) -> Result<bool, ClientError> {
+        let head = u32::try_from(nonce.len()).map(|length| Request::Bump(length).head());
+        let head = head.map_err(|_| ClientError::Protocol)?;
+        Request::parse(&head).map_err(|_| ClientError::Protocol)?;
+        let mut is_reseeded = false;
         self.exchange(|client| {
-            client.stream.write_all(&Request::Bump.head())?;
-            match client.answer()? {
-                Answer::Bumped => Ok(()),
-                Answer::Refused => Err(ClientError::Refused),
-                _ => Err(ClientError::Protocol),
-            }
-        })
+            client.stream.write_all(&head)?;
+            client.stream.write_all(nonce)?;
+            is_reseeded = match client.answer()? {
+                Answer::Bumped => true,
+                Answer::BumpedWithoutKernel => false,
+                Answer::Refused => return Err(ClientError::Refused),
+                _ => return Err(ClientError::Protocol),
+            };
+            Ok(())
+        })?;
+        Ok(is_reseeded)
     }
 
     /// Sends one request and reads its answer. After an error, later calls fail at once.

@@ -7,9 +7,10 @@
 //! |---|---|---|---|
 //! | read | 1 | the bytes wanted, up to 2^24 | |
 //! | mix | 2 | up to 4096 | the bytes to mix in, without credit |
-//! | bump | 3 | 0 | |
+//! | bump | 3 | 0, or 32 to 4096 | a secret that no other copy of the machine gets |
 //!
-//! The last one changes the generation page: root, the page's owner, and by vsock the host may ask for that.
+//! The last one changes the generation page: root, the page's owner, and by vsock the host may ask for that. Before that the
+//! kernel's generator takes in the secret, if there is one, without credit, and new keys.
 //!
 //! | answer | kind | length | then |
 //! |---|---|---|---|
@@ -17,8 +18,9 @@
 //! | mixed | 2 | 0 | |
 //! | not seeded | 3 | 0 | the service has no seed yet: ask later |
 //! | malformed | 4 | 0 | the service closes the connection |
-//! | bumped | 5 | 0 | the generation page has changed |
+//! | bumped | 5 | 0 | the kernel was reseeded, and the generation page has changed |
 //! | refused | 6 | 0 | this client may not change it |
+//! | bumped without the kernel | 7 | 0 | the page has changed; the kernel could not be reseeded |
 
 /// The length of a frame's head in bytes.
 pub const HEAD_BYTES: usize = 8;
@@ -29,6 +31,12 @@ pub const MAX_READ_BYTES: u32 = 1 << 24;
 /// The most bytes that one request may mix in.
 pub const MAX_MIX_BYTES: u32 = 4096;
 
+/// The fewest bytes of the secret in an order.
+pub const MIN_NONCE_BYTES: u32 = 32;
+
+/// The most bytes of the secret in an order.
+pub const MAX_NONCE_BYTES: u32 = MAX_MIX_BYTES;
+
 const MAGIC: u8 = b'w';
 
 /// A request of a client.
@@ -38,8 +46,9 @@ pub enum Request {
     Read(u32),
     /// Announces this number of bytes to mix in, at most [`MAX_MIX_BYTES`]. They follow the head.
     Mix(u32),
-    /// Orders that the generation page changes.
-    Bump,
+    /// Orders that the generation page changes. A secret of so many bytes follows, or none: 0, or [`MIN_NONCE_BYTES`] to
+    /// [`MAX_NONCE_BYTES`].
+    Bump(u32),
 }
 
 /// The head of an answer.
@@ -53,10 +62,12 @@ pub enum Answer {
     NotSeeded,
     /// The service cannot read the request, and closes the connection.
     Malformed,
-    /// The generation page has changed.
+    /// The kernel was reseeded, and the generation page has changed.
     Bumped,
     /// This client may not change the page.
     Refused,
+    /// The generation page has changed. The kernel could not be reseeded.
+    BumpedWithoutKernel,
 }
 
 /// The error for 8 bytes that are no head of this protocol.
@@ -74,7 +85,7 @@ impl Request {
         match fields(head)? {
             (1, length @ 0..=MAX_READ_BYTES) => Ok(Self::Read(length)),
             (2, length @ 0..=MAX_MIX_BYTES) => Ok(Self::Mix(length)),
-            (3, 0) => Ok(Self::Bump),
+            (3, length @ (0 | MIN_NONCE_BYTES..=MAX_NONCE_BYTES)) => Ok(Self::Bump(length)),
             _ => Err(Malformed),
         }
     }
@@ -85,7 +96,7 @@ impl Request {
         match self {
             Self::Read(length) => head(1, length),
             Self::Mix(length) => head(2, length),
-            Self::Bump => head(3, 0),
+            Self::Bump(length) => head(3, length),
         }
     }
 }
@@ -105,6 +116,7 @@ impl Answer {
             (4, 0) => Ok(Self::Malformed),
             (5, 0) => Ok(Self::Bumped),
             (6, 0) => Ok(Self::Refused),
+            (7, 0) => Ok(Self::BumpedWithoutKernel),
             _ => Err(Malformed),
         }
     }
@@ -119,6 +131,7 @@ impl Answer {
             Self::Malformed => head(4, 0),
             Self::Bumped => head(5, 0),
             Self::Refused => head(6, 0),
+            Self::BumpedWithoutKernel => head(7, 0),
         }
     }
 }
@@ -146,7 +159,9 @@ mod tests {
             Request::Read(0),
             Request::Read(MAX_READ_BYTES),
             Request::Mix(MAX_MIX_BYTES),
-            Request::Bump,
+            Request::Bump(0),
+            Request::Bump(MIN_NONCE_BYTES),
+            Request::Bump(MAX_NONCE_BYTES),
         ] {
             assert_eq!(Request::parse(&request.head()), Ok(request));
         }
@@ -157,6 +172,7 @@ mod tests {
             Answer::Malformed,
             Answer::Bumped,
             Answer::Refused,
+            Answer::BumpedWithoutKernel,
         ] {
             assert_eq!(Answer::parse(&answer.head()), Ok(answer));
         }
@@ -178,6 +194,9 @@ mod tests {
             Request::parse(&Request::Mix(MAX_MIX_BYTES + 1).head()),
             Err(Malformed)
         );
+        for length in [1, MIN_NONCE_BYTES - 1, MAX_NONCE_BYTES + 1, u32::MAX] {
+            assert_eq!(Request::parse(&head(3, length)), Err(Malformed), "{length}");
+        }
         assert_eq!(Answer::parse(&head(2, 1)), Err(Malformed));
     }
 }

@@ -1,11 +1,17 @@
-//! The seeds of the kernel module, for the command and the service.
+//! The generators of the kernel, its own and those of the module, for the command and the service.
 //!
-//! `device` has the device file of the module: two requests. Here are the seeds of its nodes, in a file that carries them over a
-//! reboot.
+//! `device` has the device file of the module: two requests. `generators` brings new keys to it and to the kernel's own generator
+//! after a clone. Here are the seeds of its nodes, in a file that carries them over a reboot.
 
 #![cfg(target_os = "linux")]
 
 pub mod device;
+mod generators;
+
+pub use generators::{
+    BY_CLOCKS_ALONE, KernelGenerators, NEW_BYTES, RNDADDENTROPY, RNDRESEEDCRNG,
+    differs_by_clocks_alone, new_bytes,
+};
 
 use crate::device::{DEVICE, KernelModule, NodeAnswer, NodeSeed};
 use core::fmt;

@@ -6,6 +6,7 @@
 //! doors        the doors, their counters, and which of them are open
 //! users        the users that draw, their limits, and the order of their turns
 //! connections  the open connections, and which of them gives way; descriptors that are kept back
+//! reseeder     the process that has the kernel's generator take new keys
 //! state        all of these, the engine, the generation page and the last events: what all threads share
 //! process      orders by signals, panics, bounds, memory that is wiped            [unsafe: signals]
 //! listener     a socket that accepts connections                                  [unsafe: setsockopt]
@@ -13,7 +14,7 @@
 //! sandbox      gives up privileges, and closes the sandbox
 //! ```
 //!
-//! Each uses only modules above it.
+//! Each uses only modules above it, and `reseeder` the sandbox too.
 
 pub mod clients;
 pub mod config;
@@ -21,6 +22,7 @@ pub mod connections;
 pub mod doors;
 pub mod listener;
 pub mod process;
+pub mod reseeder;
 pub mod sandbox;
 pub mod state;
 pub mod users;

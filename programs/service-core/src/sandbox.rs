@@ -27,7 +27,7 @@ use std::error::Error;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use wellspring_module::device;
+use wellspring_module::{RNDADDENTROPY, RNDRESEEDCRNG, device};
 
 /// Becomes `user`, gives up capabilities, and closes the sandbox. Call it before another thread starts.
 ///
@@ -154,6 +154,11 @@ pub fn give_up(user: User, kept: CapabilitySet) -> io::Result<()> {
     Ok(())
 }
 
+/// Keeps CAP_SYS_ADMIN alone. systemd may have taken the others already, and forbidden the call.
+pub(crate) fn give_up_for_reseeder() {
+    let _ = give_up(User::now(), CapabilitySet::SYS_ADMIN);
+}
+
 /// A user in the text of /etc/passwd.
 fn find(table: &str, user: &str) -> Option<User> {
     table.lines().find_map(|line| {
@@ -242,6 +247,46 @@ pub fn restrict_calls() -> Result<(), Fault> {
     apply_filter(&program(clone3, SeccompAction::Allow, absent)?)?;
     Ok(apply_filter(&allowed)?)
 }
+
+/// Restricts the process that reseeds the kernel to its two requests to open devices, its pipes, and its end: it opens no file,
+/// starts no process and sends no signal.
+pub(crate) fn confine_reseeder() -> Result<(), Fault> {
+    // Where the kernel has no Landlock, the filter refuses the calls.
+    let _ = forbid_files();
+    let mut rules: Rules = RESEEDER_CALLS
+        .iter()
+        .map(|call| (*call, Vec::new()))
+        .collect();
+    rules.insert(libc::SYS_read, one_of(0, ALL, &[libc::STDIN_FILENO])?);
+    let requests = [RNDADDENTROPY, RNDRESEEDCRNG].map(|one| one as libc::c_int);
+    rules.insert(libc::SYS_ioctl, one_of(1, ALL, &requests)?);
+    let refused = SeccompAction::Errno(libc::EPERM as u32);
+    Ok(apply_filter(&program(
+        rules,
+        refused,
+        SeccompAction::Allow,
+    )?)?)
+}
+
+/// No file, no connection, no signal.
+fn forbid_files() -> Result<(), Fault> {
+    let ruleset = Ruleset::default()
+        .handle_access(AccessFs::from_all(LANDLOCK))?
+        .handle_access(AccessNet::from_all(LANDLOCK))?
+        .scope(Scope::from_all(LANDLOCK))?;
+    ruleset.create()?.restrict_self()?;
+    Ok(())
+}
+
+/// The calls of that process with all arguments: answers and bytes for the kernel's pool, and its end.
+const RESEEDER_CALLS: [i64; 6] = [
+    libc::SYS_write,
+    libc::SYS_munmap,
+    libc::SYS_sigaltstack,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+];
 
 fn program(rules: Rules, others: SeccompAction, these: SeccompAction) -> Result<BpfProgram, Fault> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
@@ -461,9 +506,6 @@ const DESCRIPTOR_COMMANDS: [libc::c_int; 5] = [
     libc::F_DUPFD_CLOEXEC,
     libc::F_GET_SEALS,
 ];
-
-/// `RNDADDENTROPY` of linux/random.h: bytes for the kernel's pool, with credit.
-pub const RNDADDENTROPY: libc::Ioctl = 0x4008_5203;
 
 /// The allowed commands of ioctl(2): of sockets, of the kernel's pool, and of the kernel module.
 const DEVICE_COMMANDS: [libc::Ioctl; 5] = [

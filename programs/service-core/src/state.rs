@@ -1,8 +1,9 @@
-//! The state that all threads of the service share: the engine, the doors, the users and their connections, the generation
-//! page, the signs of life of the threads, and the last events.
+//! The state that all threads of the service share: the engine, the kernel's reseeder, the generation page, the doors, the
+//! users and their connections, the signs of life of the threads, and the last events.
 
 use crate::connections::{Connections, Descriptors};
 use crate::doors::{Doors, add};
+use crate::reseeder::Reseeder;
 use crate::users::{Peer, Users};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use parking_lot::Mutex;
@@ -11,9 +12,10 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wellspring::clone_detection::{GenerationPage, PageError};
+use wellspring::clone_detection::{GenerationPage, KernelReseed, PageError};
 use wellspring::{Engine, Phase};
 use wellspring_client::vsock::HOST;
+use wellspring_module::{BY_CLOCKS_ALONE, differs_by_clocks_alone, new_bytes};
 use wellspring_os::os::now_with_sleep_ns;
 
 /// The state that all threads share. Each part has its own lock or atomics.
@@ -21,6 +23,8 @@ use wellspring_os::os::now_with_sleep_ns;
 pub struct State {
     /// The engine that makes the bytes.
     pub engine: Engine,
+    /// Has the kernel reseed.
+    pub kernel: Reseeder,
     /// The generation page.
     pub page: Page,
     /// Meters and openings of the doors.
@@ -46,10 +50,11 @@ pub struct State {
 impl State {
     /// The state of a service that starts now.
     #[must_use]
-    pub fn new(engine: Engine, page: Page, doors: Doors, users: Users) -> Self {
+    pub fn new(engine: Engine, kernel: Reseeder, page: Page, doors: Doors, users: Users) -> Self {
         let generation = Mutex::new((engine.generation(), Instant::now()));
         Self {
             engine,
+            kernel,
             page,
             doors,
             users,
@@ -79,10 +84,43 @@ impl State {
         self.engine.try_fill(&mut [0]).is_ok()
     }
 
-    /// Changes the generation page, and reports it to the engine and the log.
-    pub fn change_generation(&self, reason: &str) {
-        self.page.change();
-        self.note_clone(format!("{reason}: the generation page changed"));
+    /// Changes the generation page, and reports it to the engine and the log. First the engine and the kernel's generator
+    /// take in what is new, and `nonce`, the secret of an order; a kernel that had the notice itself is left alone. Returns
+    /// whether the kernel took new keys.
+    pub fn change_generation(&self, reason: &str, nonce: &[u8], kernel_knows: bool) -> bool {
+        let reseeded = if kernel_knows {
+            Ok(())
+        } else {
+            self.kernel.reseed(&new_bytes(&self.engine, nonce))
+        };
+        self.page.change(outcome(&reseeded));
+        let mut words = format!(
+            "{reason}: the generation page changed; {}",
+            words(&reseeded)
+        );
+        if !kernel_knows && differs_by_clocks_alone(nonce) {
+            words = format!("{words}; {BY_CLOCKS_ALONE}");
+        }
+        self.note_clone(words);
+        reseeded.is_ok()
+    }
+
+    /// Makes up for a number of the page for which the kernel was not reseeded: another process changed it, or the service has
+    /// just made it. Engines that saw it may have taken old output of the kernel, so the page changes once more.
+    pub fn make_up_for_kernel(&self) {
+        let Some(number) = self.page.number_without_kernel() else {
+            return;
+        };
+        let reseeded = self.kernel.reseed(&new_bytes(&self.engine, &[]));
+        let mut words = words(&reseeded);
+        if reseeded.is_ok() {
+            self.page.change(KernelReseed::Done);
+            self.engine.diverge_from_clones();
+            words += ", and the generation page changed again";
+        } else {
+            self.page.note_failure(number);
+        }
+        self.event_log.add(false, words);
     }
 
     /// Tells the engine of a clone, and the log.
@@ -105,6 +143,20 @@ impl State {
     pub fn seed_age(&self) -> Duration {
         let generation = self.generation.lock();
         generation.1.elapsed()
+    }
+}
+
+fn outcome(reseeded: &Result<(), String>) -> KernelReseed {
+    match reseeded {
+        Ok(()) => KernelReseed::Done,
+        Err(_) => KernelReseed::Failed,
+    }
+}
+
+fn words(reseeded: &Result<(), String>) -> String {
+    match reseeded {
+        Ok(()) => "the kernel was reseeded".into(),
+        Err(fault) => format!("the kernel was not reseeded: {fault}"),
     }
 }
 
@@ -141,13 +193,27 @@ impl Page {
         }
     }
 
-    /// Changes the page, once.
-    pub fn change(&self) {
+    /// Changes the page, once, and says there what became of the kernel.
+    pub fn change(&self, kernel: KernelReseed) {
         if let Some(file) = &self.file {
             let mut last = self.last.lock();
-            file.bump();
+            file.bump_after(kernel);
             // Not what is there now: another process may have changed it meanwhile.
             *last = last.wrapping_add(1);
+        }
+    }
+
+    /// The number, if the page does not say what became of the kernel.
+    fn number_without_kernel(&self) -> Option<u64> {
+        let file = self.file.as_ref()?;
+        let number = file.current();
+        (!file.is_kernel_noted()).then_some(number)
+    }
+
+    /// Says of a number that the kernel could not be reseeded for it.
+    fn note_failure(&self, number: u64) {
+        if let Some(file) = &self.file {
+            file.note_failure(number);
         }
     }
 

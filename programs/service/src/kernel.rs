@@ -10,9 +10,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use wellspring::Engine;
 use wellspring::seed_file::Identity;
-use wellspring_module::{ModuleSeeds, ModuleSeedsError};
+use wellspring_module::{ModuleSeeds, ModuleSeedsError, RNDADDENTROPY};
 use wellspring_service_core::process::ends_process;
-use wellspring_service_core::sandbox::RNDADDENTROPY;
 use wellspring_service_core::state::State;
 use zeroize::Zeroize;
 

@@ -9,6 +9,7 @@ use wellspring_command_line::{is_shown, one_line, output_was_closed};
 use wellspring_device_files::unmount_at_end;
 use wellspring_service::{commands, config_reader, service, status};
 use wellspring_service_core::config::{self, Config};
+use wellspring_service_core::reseeder::reseed_kernel;
 
 /// Random numbers for a whole host
 ///
@@ -51,6 +52,10 @@ struct Arguments {
     /// Print the configuration for each byte of standard input: how the service starts its own helper
     #[arg(long, hide = true)]
     read_config_again: bool,
+
+    /// Reseed the kernel for each message of standard input: how the service starts its own helper
+    #[arg(long, hide = true)]
+    reseed_kernel: bool,
 }
 
 #[derive(Subcommand)]
@@ -77,6 +82,9 @@ fn main() -> ExitCode {
     };
     if let Some(path) = &arguments.unmount_at_end {
         return finish(unmount_at_end(path).map_err(|error| error.to_string()));
+    }
+    if arguments.reseed_kernel {
+        return finish(reseed_kernel().map_err(|error| error.to_string()));
     }
     let path = arguments.config.as_deref();
     if arguments.read_config_again {

@@ -27,6 +27,7 @@ ready - Whether the engine is seeded with 128 bits.
 generation generation The generation: one more with every reseed.
 seed_age_seconds - Since the last reseed.
 clone_notices_total clone_notices Notices that the machine was cloned, restored or asleep, and orders to take new keys.
+kernel_reseeds_total kernel_reseeds Reseeds of the kernel's generator, before the generation page changed.
 dropped_events_total dropped_events Events of sources that did not reach the pools.
 dropped_mixes_total dropped_mixes Events of mixed data that were dropped, since their queue was full.
 unlocked_bytes not_locked_bytes Secret memory that the system refused to lock.

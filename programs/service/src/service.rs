@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use wellspring::clone_detection::{CloneEvent, CloneEvents};
+use wellspring::clone_detection::CloneEvents;
 use wellspring::seed_file::Identity;
 use wellspring::{Engine, Harvester, Source};
 use wellspring_command_line::escaped;
@@ -76,6 +76,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let engine = engine(config, opened.sources, opened.vmclock, opened.identity)?;
     let state = Arc::new(State::new(
         engine,
+        opened.reseeder,
         opened.page,
         doors,
         Users::new(&config.limits),
@@ -95,6 +96,8 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
         state: state.clone(),
     };
     state.note_generation();
+    // A copy may have been made while no service ran.
+    state.make_up_for_kernel();
     let threads = config.service.threads.get() as usize;
     let workers = Workers::start(&state, opened.listeners, threads)
         .map_err(|error| format!("no threads for sockets: {error}"))?;
@@ -241,9 +244,10 @@ impl Service {
                 match order {
                     Order::End => return,
                     Order::Reload => self.reload(),
-                    Order::Diverge => self
-                        .state
-                        .change_generation("an operator's order (SIGUSR1)"),
+                    Order::Diverge => {
+                        self.state
+                            .change_generation("an operator's order (SIGUSR1)", &[], false);
+                    }
                 }
             }
             self.look_for_clones();
@@ -267,13 +271,10 @@ impl Service {
             self.state
                 .note_clone("another process changed the generation page".into());
         }
+        self.state.make_up_for_kernel();
         while let Some(event) = self.events.next_event() {
-            self.state.change_generation(match event {
-                CloneEvent::Cloned => "the machine was cloned or restored",
-                CloneEvent::Slept => "the machine was asleep",
-                CloneEvent::ClockWentBack => "the clock went back",
-                _ => "the kernel's notices were lost",
-            });
+            self.state
+                .change_generation(event.words(), &[], event.has_reseeded_kernel());
         }
     }
 

@@ -16,12 +16,14 @@ use wellspring_os::os::open_device;
 use wellspring_service_core::config::{Config, SocketSection};
 use wellspring_service_core::doors::{Door, Doors};
 use wellspring_service_core::listener::Listener;
+use wellspring_service_core::reseeder::Reseeder;
 use wellspring_service_core::state::Page;
 use wellspring_sources::{Hwrng, NoiseFile};
 
 /// Everything that the service opens before it gives up its privileges.
 pub(crate) struct Opened {
     pub(crate) reader: io::Result<ConfigReader>,
+    pub(crate) reseeder: Reseeder,
     pub(crate) sources: Vec<Arc<dyn Source>>,
     /// The hypervisor's clock, if this machine has it.
     pub(crate) vmclock: Option<OwnedFd>,
@@ -39,10 +41,11 @@ pub(crate) struct Opened {
 /// `path`.
 pub(crate) fn open(path: Option<&Path>, config: &Config, doors: &Doors) -> Opened {
     let mut listeners = Vec::new();
-    // First of all: from here on these sockets are closed at exec(2), so that the next two processes do not keep them.
+    // First of all: from here on these sockets are closed at exec(2), so that the next processes do not keep them.
     listeners.extend(activated(doors));
-    // Before anything is opened: the next two processes would get a copy of it.
+    // Before anything is opened: the next processes would get a copy of it.
     let reader = ConfigReader::start(path);
+    let reseeder = Reseeder::start();
     let mount = &config.files.mount;
     let guardian = (!mount.as_os_str().is_empty()).then(|| Guardian::start(mount));
     open_sockets(config, doors, &config.egd, &mut listeners);
@@ -52,6 +55,7 @@ pub(crate) fn open(path: Option<&Path>, config: &Config, doors: &Doors) -> Opene
     let is_for_guests = |listener: &mut Listener| listener.door == Door::VhostUser;
     Opened {
         reader,
+        reseeder,
         guests: listeners.extract_if(.., is_for_guests).collect(),
         page: open_page(config, doors),
         events: CloneEvents::new(),

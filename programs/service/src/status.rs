@@ -43,6 +43,8 @@ fn with(state: &State, users: usize, connections: &[(u64, Arc<ConnectionMeter>)]
         "generation": stats.generation,
         "seed_age_s": state.seed_age().as_secs(),
         "clone_notices": get(&state.clone_notices),
+        "kernel_reseeds": state.kernel.reseeds(),
+        "kernel_fault": state.kernel.fault(),
         "taps": stats.taps,
         "dropped_events": stats.events_dropped,
         "dropped_mixes": stats.mixes_dropped,
@@ -354,6 +356,10 @@ pub fn text(status: &Value) -> String {
         plain(&status["mode"]),
         plain(&status["backend"]),
     );
+    if let Some(fault) = status["kernel_fault"].as_str() {
+        let fault = fault.replace(char::is_control, "?");
+        text += &format!("\nThe kernel cannot be reseeded after a clone: {fault}\n");
+    }
     text += &pools(status);
     for (key, columns) in TABLES {
         let rows = rows(status, key);

@@ -21,6 +21,7 @@ import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.Provider;
 import java.security.SecureRandom;
+import java.security.Security;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -31,6 +32,7 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Gives the generators of a program new state when its machine was cloned or restored: an agent.
@@ -53,6 +55,9 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class CloneGuard {
     private static final int PAGE_BYTES = 4096;
     private static final int COUNTER = 104;
+    /** The number for which the kernel took new keys, or its inverse if it could not: 0 where the writer does not say it. */
+    private static final int KERNEL = 2048;
+    private static final int KERNEL_WAIT_MS = 100;
     private static final int LOOK_MS = 10;
     /** A page may appear or be replaced: one look in this many opens the path. */
     private static final int LOOKS_TO_OPEN = 100;
@@ -153,6 +158,7 @@ public final class CloneGuard {
         long began = System.nanoTime();
         healer = Thread.currentThread();
         try {
+            attempt(CloneGuard::awaitKernel);
             attempt(() -> seed = newSeed());
             attempt(CloneGuard::healShared);
             for (Object generator : generators()) {
@@ -335,13 +341,37 @@ public final class CloneGuard {
         return MessageDigest.getInstance("SHA-256").digest((seed + numbers).getBytes());
     }
 
-    /** The kernel's bytes, which vmgenid has changed, and the clocks, for copies whose kernel had no notice. */
+    /** Waits until the page says that the kernel took new keys for its number, or could not. */
+    private static void awaitKernel() {
+        long last = System.nanoTime() + KERNEL_WAIT_MS * 1_000_000L;
+        while (!isKernelDone() && System.nanoTime() < last) {
+            LockSupport.parkNanos(1_000_000);
+        }
+    }
+
+    private static boolean isKernelDone() {
+        if (page == null) {
+            return true;
+        }
+        long number = page.getLong(COUNTER);
+        long kernel = page.getLong(KERNEL);
+        return kernel == 0 || kernel == number || kernel == ~number;
+    }
+
+    /**
+     * The engine's bytes, if the program has its provider; the kernel's, which took new keys before; and the clocks.
+     */
     private static String newSeed() throws IOException {
+        byte[] engine = new byte[32];
+        Provider provider = Security.getProvider("Wellspring");
+        if (provider != null) {
+            attempt(() -> SecureRandom.getInstance("Wellspring", provider).nextBytes(engine));
+        }
         byte[] kernel = new byte[32];
         try (var urandom = new DataInputStream(new FileInputStream("/dev/urandom"))) {
             urandom.readFully(kernel);
         }
-        return Arrays.toString(kernel) + System.nanoTime() + java.time.Instant.now() + ' ';
+        return Arrays.toString(engine) + Arrays.toString(kernel) + System.nanoTime() + java.time.Instant.now() + ' ';
     }
 
     // -- the page

@@ -31,6 +31,16 @@ public class Copies {
             System.out.println(status != null);
             return;
         }
+        if (words[1].equals("waits")) {
+            try (RandomAccessFile file = new RandomAccessFile(words[0], "rw")) {
+                file.seek(2048);
+                file.writeLong(1);
+            }
+            waitForGuard(words[0]);
+            Object status = Class.forName("wellspring.CloneGuard").getMethod("status").invoke(null);
+            System.out.println(((double[]) status)[1] >= 100);
+            return;
+        }
         if (words[1].equals("truncated")) {
             try (RandomAccessFile file = new RandomAccessFile(words[0], "rw")) {
                 file.setLength(0);

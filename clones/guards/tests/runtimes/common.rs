@@ -11,8 +11,17 @@ pub(crate) const GUARDS: &str = env!("CARGO_MANIFEST_DIR");
 
 /// The preload library, which cargo builds beside the tests.
 pub(crate) fn preload() -> PathBuf {
+    in_list(&beside("libwellspring_preload.so"))
+}
+
+/// The engine's library for C.
+pub(crate) fn library() -> PathBuf {
+    beside("libwellspring_c.so")
+}
+
+fn beside(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    in_list(&test.parent().unwrap().join("libwellspring_preload.so"))
+    test.parent().unwrap().join(name)
 }
 
 /// A new page.

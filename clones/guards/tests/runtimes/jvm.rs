@@ -132,6 +132,12 @@ fn every_runtime_starts_with_the_agent_and_one_that_it_does_not_know_says_so_in_
 }
 
 #[test]
+fn a_notice_waits_for_the_kernel_and_not_without_end() {
+    let Some(folder) = built() else { return };
+    assert_eq!(copy(&folder, &page(), "waits"), true);
+}
+
+#[test]
 fn a_page_that_its_owner_truncates_ends_the_guard_alone() {
     let Some(folder) = built() else { return };
     assert_eq!(copy(&folder, &page(), "truncated"), true);

@@ -4,6 +4,7 @@
 //! common  copies of one process, beside a generation page
 //! node    Math.random, pools of packages
 //! ruby    Random, Kernel, shuffles
+//! search  an attacker who knows another clone's state and all clocks searches a guard's seed
 //! jvm     java.util, java.security, by an agent
 //! ```
 
@@ -11,3 +12,4 @@ mod common;
 mod jvm;
 mod node;
 mod ruby;
+mod search;

@@ -85,6 +85,35 @@ const wait = setInterval(() => {
 }
 
 #[test]
+fn a_notice_waits_for_the_kernel_until_the_page_says_that_it_took_new_keys() {
+    if !is_installed("node") {
+        return;
+    }
+    // The page says it for an earlier number at first, and after the first look for the present one.
+    let script = "
+const guard = require(process.env.GUARD);
+const page = require('fs').openSync(process.env.WELLSPRING_PAGE, 'r+');
+const write = (number, place) => require('fs').writeSync(page, Buffer.from([number, 0, 0, 0, 0, 0, 0, 0]), 0, 8, place);
+write(1, 2048);
+write(2, 104);
+guard.check();
+const waited = guard.status().lastMs >= 100;
+const { Worker } = require('node:worker_threads');
+const program = `setTimeout(() => require('fs').writeSync(${page}, Buffer.from([3]), 0, 1, 2048), 30)`;
+new Worker(program, { eval: true, execArgv: [], env: {} }).on('online', () => {
+  write(3, 104);
+  const began = performance.now();
+  guard.check();
+  const kernel = Buffer.alloc(1);
+  require('fs').readSync(page, kernel, 0, 1, 2048);
+  console.log(JSON.stringify([waited, kernel[0] === 3 || performance.now() - began >= 100]));
+});
+";
+    let seen = lines(node(&page()).args(["-e", script]));
+    assert_eq!(seen, [serde_json::json!([true, true])]);
+}
+
+#[test]
 fn the_next_math_random_after_a_change_is_of_the_new_state_while_no_timer_can_run() {
     if !is_installed("node") {
         return;

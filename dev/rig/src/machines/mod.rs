@@ -109,6 +109,12 @@ fn add_clones(table: &mut Table, cache: &Cache, root: &Path) -> Result {
             Some("ptp_vmclock"),
             Order::Clock,
         ),
+        (
+            "8 clones, old CPU, an order with a secret",
+            Release::V6_12,
+            None,
+            Order::Secret,
+        ),
     ] {
         let kernel = Kernel::fetch(cache, release)?;
         let modules = kernel.modules(cache, &[], module.as_slice())?;

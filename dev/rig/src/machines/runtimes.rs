@@ -9,6 +9,7 @@ use crate::guest::{
 };
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -68,7 +69,15 @@ pub(super) enum Order {
     Command,
     /// By vmclock: `wellspring generation serve` runs.
     Clock,
+    /// By `wellspring generation bump --nonce -` in each clone, with other bytes for each. The processor has neither RDRAND nor
+    /// RDSEED, and the machine no vmgenid.
+    Secret,
 }
+
+/// The bytes of the kernel and of new engines that each clone is asked for, in pieces of 16.
+const PIECES: usize = 64;
+const KERNEL: &str = "od -An -v -tx1 -N16 /dev/urandom | tr -d ' '";
+const ENGINE: &str = "wellspring bytes 16 --hex 2>/dev/null";
 
 /// The files of the guest: runtimes, guards, and the programs that draw.
 pub(super) fn files(cache: &Cache, root: &Path) -> Result<Files> {
@@ -124,6 +133,9 @@ pub(super) fn clones(setup: &MachineSetup, kernel: &Path, order: Order) -> Resul
     let mut vm = Vm::new(kernel, &setup.initramfs, 1, 2);
     vm.memory_mib = MEMORY_MIB;
     vm.notices = order == Order::Device;
+    if order == Order::Secret {
+        vm = vm.cpu("qemu64");
+    }
     let clock = ["-device".into(), "vmclock".into()];
     if order == Order::Clock {
         vm.devices = &clock;
@@ -133,13 +145,16 @@ pub(super) fn clones(setup: &MachineSetup, kernel: &Path, order: Order) -> Resul
         Order::Device | Order::Clock => {
             "{ wellspring generation serve >/tmp/served 2>&1 & } && sleep 1"
         }
-        Order::Command => "true",
+        Order::Command | Order::Secret => "true",
     };
     guest.must(
         "export PATH=/bin:/usr/bin && mkdir -p /run/wellspring && wellspring generation bump",
     )?;
     guest.must("for module in /modules/*; do [ ! -e $module ] || insmod $module; done")?;
     guest.must(serve)?;
+    if order == Order::Secret {
+        guest.must("! grep -qw -e rdrand -e rdseed /proc/cpuinfo")?;
+    }
     for runtime in &RUNTIMES {
         runtime.start(&mut guest)?;
     }
@@ -156,10 +171,19 @@ pub(super) fn clones(setup: &MachineSetup, kernel: &Path, order: Order) -> Resul
     vm.state = Some(&state);
     let mut early = Vec::new();
     let mut late = Vec::new();
+    let (mut before, mut after) = (Vec::new(), Vec::new());
     for number in 0..CLONES {
         let mut guest = setup.qemu.start(&vm)?;
-        if order == Order::Command {
-            guest.must("wellspring generation bump")?;
+        match order {
+            Order::Command => {
+                guest.must("wellspring generation bump")?;
+            }
+            Order::Secret => {
+                before.push(pieces(&mut guest, "kernel", KERNEL)?);
+                let bump = "wellspring generation bump --nonce -";
+                guest.must(&format!("printf {} | {bump}", secret()?))?;
+            }
+            Order::Device | Order::Clock => {}
         }
         let log = guest.must(&format!(
             "sleep {REST_S}; touch /tmp/stop; while [ ! -e /tmp/stopped ]; do sleep 1; done; cat /tmp/log"
@@ -168,11 +192,61 @@ pub(super) fn clones(setup: &MachineSetup, kernel: &Path, order: Order) -> Resul
         answers.retain(|answer| answer.ms >= saved_ms);
         early.push(answers);
         late.push(ask(&mut guest, LATER_ROUNDS)?);
+        if order != Order::Command {
+            let mut answers = pieces(&mut guest, "kernel", KERNEL)?;
+            answers.extend(pieces(&mut guest, "engine", ENGINE)?);
+            after.push(answers);
+        }
         guest.end()?;
         println!("clone {} of {CLONES} has answered", number + 1);
     }
     fs::remove_file(&state).map_err(at(state.display()))?;
-    judge(&early, &late, saved_ms)
+    let kernel = judge_kernel(&before, &after)?;
+    Ok(judge(&early, &late, saved_ms)? + &kernel)
+}
+
+/// Other digits at each call.
+fn secret() -> Result<String> {
+    let mut bytes = [0; 32];
+    let random = "/dev/urandom";
+    let read = fs::File::open(random).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(at(random))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The lines that a command of the guest prints, one a run.
+fn pieces(guest: &mut Guest, kind: &str, command: &str) -> Result<Vec<Answer>> {
+    let script = format!("n=0; while [ $n -lt {PIECES} ]; do {command}; n=$((n + 1)); done");
+    let text = guest.must(&script)?;
+    let answer = |line: &str| Answer {
+        kind: kind.into(),
+        value: line.trim().into(),
+        ms: 0,
+    };
+    let answers: Vec<Answer> = text.lines().map(answer).collect();
+    if answers.len() == PIECES {
+        return Ok(answers);
+    }
+    failed(format!("{} lines in place of {PIECES}", answers.len()))
+}
+
+/// The kernel's bytes: without new keys clones get the same, and afterwards no two.
+fn judge_kernel(before: &[Vec<Answer>], after: &[Vec<Answer>]) -> Result<String> {
+    let pairs = |clones: &[Vec<Answer>]| repeated(clones).values().map(Vec::len).sum::<usize>();
+    if pairs(after) > 0 {
+        return failed(format!(
+            "{} pairs of clones have bytes of the kernel or of a new engine in common",
+            pairs(after)
+        ));
+    }
+    Ok(match (before.is_empty(), after.is_empty()) {
+        (_, true) => String::new(),
+        (true, false) => "; kernels and new engines differ in all".into(),
+        (false, false) => format!(
+            "; kernels are the same in {} pairs before the order, and differ in all after it",
+            pairs(before)
+        ),
+    })
 }
 
 impl Runtime {

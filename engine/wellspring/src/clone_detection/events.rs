@@ -60,7 +60,7 @@ impl CloneEvents {
             return told;
         }
         if self.vmclock.as_mut().is_some_and(WatchedClock::has_changed) {
-            return Some(CloneEvent::Cloned);
+            return Some(CloneEvent::ClonedByClock);
         }
         let now_ns = now_ns();
         if now_ns < core::mem::replace(&mut self.last_ns, now_ns) {

@@ -26,19 +26,44 @@ pub use detector::{CloneDetectionStats, PageState};
 pub(crate) use detector::{CloneDetector, WatchedPaths};
 #[cfg(target_os = "linux")]
 pub use events::CloneEvents;
-pub use page::{DEFAULT_PATH, GenerationPage, PageError, VMCLOCK_PATH, bump, current};
+pub use page::{
+    DEFAULT_PATH, GenerationPage, KernelReseed, PageError, VMCLOCK_PATH, bump, bump_after, current,
+};
 
 /// A sign that this machine may be a copy.
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CloneEvent {
-    /// The kernel (vmgenid) or the hypervisor (vmclock) said that the machine was cloned or restored.
+    /// The kernel said that the machine was cloned or restored (vmgenid). It has reseeded its own generator.
     Cloned,
+    /// The hypervisor's clock said so (vmclock). Linux' driver does not reseed the kernel's generator.
+    ClonedByClock,
     /// The kernel said more than was read in time: some of its messages are lost, and a notice may be among them.
     Overflowed,
     /// The machine was suspended.
     Slept,
     /// The monotonic clock shows an earlier time than before: this process was restored from a checkpoint.
     ClockWentBack,
+}
+
+#[cfg(target_os = "linux")]
+impl CloneEvent {
+    /// Whether the kernel had the notice itself and has reseeded its generator.
+    #[must_use]
+    pub fn has_reseeded_kernel(self) -> bool {
+        self == Self::Cloned
+    }
+
+    /// The event in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Cloned => "the machine was cloned or restored",
+            Self::ClonedByClock => "the machine was cloned or restored, by its hypervisor's clock",
+            Self::Overflowed => "the kernel's notices were lost",
+            Self::Slept => "the machine was asleep",
+            Self::ClockWentBack => "the clock went back",
+        }
+    }
 }

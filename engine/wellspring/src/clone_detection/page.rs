@@ -107,7 +107,25 @@ impl GenerationPage {
 
     /// Changes the word: every tap of every process takes a fresh key at its next read. Returns the new word.
     pub fn bump(&self) -> u64 {
-        change(&self.page)
+        self.bump_after(KernelReseed::NotTried)
+    }
+
+    /// The same, and says what became of the kernel's generator before.
+    pub fn bump_after(&self, kernel: KernelReseed) -> u64 {
+        change(&self.page, kernel)
+    }
+
+    /// Says of the word `number` that the kernel's generator could not take new keys, unless another process has changed the
+    /// word since.
+    pub fn note_failure(&self, number: u64) {
+        note_kernel(&self.page, number, KernelReseed::Failed);
+    }
+
+    /// Whether the page says that the kernel's generator took new keys for the present word, or could not.
+    #[must_use]
+    pub fn is_kernel_noted(&self) -> bool {
+        let (number, noted) = (self.current(), self.page.word(KERNEL_OFFSET));
+        noted == number || noted == !number
     }
 
     /// The word now.
@@ -117,6 +135,18 @@ impl GenerationPage {
     }
 }
 
+/// The fate of the kernel's own generator before the page changed. Without new keys getrandom(2) may return the same in two
+/// copies for a minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KernelReseed {
+    /// It was not tried. A process that serves the page makes up for it, and changes the page once more.
+    NotTried,
+    /// It took new keys, by order or since the kernel had the notice itself.
+    Done,
+    /// It could not be done.
+    Failed,
+}
+
 /// Changes the word of the page at `path`, whether a process serves it or not, and makes the page if it is missing.
 /// Returns the new word.
 ///
@@ -124,15 +154,38 @@ impl GenerationPage {
 ///
 /// The reason why it cannot be written.
 pub fn bump(path: &Path) -> Result<u64, PageError> {
-    let _ = path.parent().map(std::fs::create_dir);
-    Ok(change(&open_or_make(path)?))
+    bump_after(path, KernelReseed::NotTried)
 }
 
-/// Changes the word, and wakes the threads that wait for a change. Returns the new word.
-fn change(page: &SharedPageMut) -> u64 {
+/// The same, and says what became of the kernel's generator before.
+///
+/// # Errors
+///
+/// The reason why it cannot be written.
+pub fn bump_after(path: &Path, kernel: KernelReseed) -> Result<u64, PageError> {
+    let _ = path.parent().map(std::fs::create_dir);
+    Ok(change(&open_or_make(path)?, kernel))
+}
+
+/// Changes the word, says what became of the kernel, and wakes the threads that wait for a change. Returns the new word.
+fn change(page: &SharedPageMut, kernel: KernelReseed) -> u64 {
     let number = page.add(CLONES_OFFSET, 1);
+    note_kernel(page, number, kernel);
     page.wake_waiters(CLONES_OFFSET);
     number
+}
+
+/// The word for the kernel: the number, or its complement. If another process changes the number between the two steps, no
+/// reader believes this word; the process that serves the page then notes the new number.
+fn note_kernel(page: &SharedPageMut, number: u64, kernel: KernelReseed) {
+    let noted = match kernel {
+        KernelReseed::NotTried => return,
+        KernelReseed::Done => number,
+        KernelReseed::Failed => !number,
+    };
+    if page.word(CLONES_OFFSET) == number {
+        page.store(KERNEL_OFFSET, noted);
+    }
 }
 
 /// The word of the page at `path`.
@@ -216,6 +269,8 @@ const DISRUPTION_OFFSET: usize = 16;
 const FLAGS_OFFSET: usize = 24;
 /// `vm_generation_counter`: the word that a clone changes.
 pub(super) const CLONES_OFFSET: usize = 104;
+/// Past all fields of a vmclock: the number for which the kernel's generator took new keys; its complement if that failed.
+const KERNEL_OFFSET: usize = 2048;
 const PAGE_BYTES: usize = 4096;
 
 /// A generation page: the counter alone is in use, and begins with `number`.

@@ -391,7 +391,7 @@ impl Tasks {
         // One divergence answers all waiting notices.
         #[cfg(target_os = "linux")]
         if std::iter::from_fn(|| self.events.next_event()).count() > 0 {
-            engine.diverge();
+            engine.diverge(&[]);
         }
         engine.look_for_clones(now_ms, false);
         self.look_due_ms = now_ms + LOOK_INTERVAL_MS;

@@ -95,22 +95,23 @@ impl EngineInner {
         seeded
     }
 
-    /// Reseeds every node with data that is different in each copy, then moves every tap to a fresh key. Returns the
-    /// new generation.
+    /// Reseeds every node with data that is different in each copy and with `nonce`, then moves every tap to a fresh key.
+    /// Returns the new generation.
     ///
     /// A new generation alone is not enough: a copy has the same nodes and would draw the same keys from them.
-    pub(super) fn diverge(&self) -> u64 {
+    pub(super) fn diverge(&self, nonce: &[u8]) -> u64 {
         match SignalsBlocked::try_first() {
-            Some(signals) => self.diverge_blocked(&signals),
+            Some(signals) => self.diverge_blocked(nonce, &signals),
             // In a handler of a process without system calls. The interrupted code may hold the lock of a node.
             None => self.taps.announce(),
         }
     }
 
     #[inline(never)]
-    fn diverge_blocked(&self, signals: &SignalsBlocked) -> u64 {
+    fn diverge_blocked(&self, nonce: &[u8], signals: &SignalsBlocked) -> u64 {
         let mut entropy = FreshEntropy::EMPTY;
-        let entropy = entropy.gather();
+        entropy.gather();
+        let entropy = entropy.add(nonce);
         self.nodes.stir_all(entropy, signals);
         self.collector.mix(entropy);
         let generation = self.taps.announce();
@@ -121,7 +122,7 @@ impl EngineInner {
     /// Looks for signs of a copy, and once a minute for pages that were not there before. Diverges on a sign.
     pub(super) fn look_for_clones(&self, now_ms: u64, clock_went_back: bool) {
         if self.clones.look(now_ms) || clock_went_back {
-            self.diverge();
+            self.diverge(&[]);
         }
         self.handle_clones();
     }
@@ -221,7 +222,7 @@ impl EngineInner {
         let sum = words.sum();
         if sum != words.handled() {
             // Several threads may diverge at the same time. That costs a few reseeds more, and needs no lock.
-            self.diverge();
+            self.diverge(&[]);
             words.set_handled(sum);
         }
         sum

@@ -254,7 +254,14 @@ impl Engine {
     /// goes back, and with a harvester when the kernel sends its notice. After
     /// this call a deterministic engine is no longer deterministic.
     pub fn diverge_from_clones(&self) -> u64 {
-        self.inner.diverge()
+        self.inner.diverge(&[])
+    }
+
+    /// The same, with a secret that no copy has: 32 bytes or more that the restoring system made for this copy alone.
+    /// Without RDRAND or RNDR and without a notice to the kernel, two copies differ in nothing else but their clocks.
+    /// It earns no credit, and is not lost as data of [`mix`](Self::mix) may be.
+    pub fn diverge_with(&self, nonce: &[u8]) -> u64 {
+        self.inner.diverge(nonce)
     }
 
     /// Prepares this process for a sandbox that forbids system calls, as strict seccomp(2) does. Afterwards, and in all

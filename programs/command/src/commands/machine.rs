@@ -4,24 +4,31 @@
 use crate::streams::{Failure, Output, make_folder, signal_file};
 use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::env;
 use std::ffi::OsString;
 use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use wellspring::Engine;
 use wellspring::FileFault;
 use wellspring::clone_detection::{
-    CloneEvent, CloneEvents, DEFAULT_PATH, GenerationPage, PageError, VMCLOCK_PATH, bump, current,
+    CloneEvents, DEFAULT_PATH, GenerationPage, KernelReseed, PageError, VMCLOCK_PATH, bump_after,
+    current,
 };
 use wellspring::seed_file::{Identity, SeedFound};
 use wellspring_command_line::say;
-use wellspring_module::{ModuleSeeds, ModuleSeedsError};
+use wellspring_module::{
+    BY_CLOCKS_ALONE, KernelGenerators, ModuleSeeds, ModuleSeedsError, differs_by_clocks_alone,
+    new_bytes,
+};
+use wellspring_os::os_error::OsError;
+use zeroize::Zeroizing;
 
 /// The time between two looks at the clocks, which show that the machine was asleep, and at the page, which another
 /// process may have bumped.
@@ -44,7 +51,8 @@ const POLL_INTERVAL: Timespec = Timespec {
 Examples:
   wellspring generation serve          as a service of the system
   wellspring generation bump           in the script that restores a checkpoint
-  wellspring generation bump --kernel  in a machine that was restored and has no vmgenid"
+  wellspring generation bump --kernel  in a machine that was restored and has no vmgenid
+  wellspring generation bump --nonce - in a copy, with a secret on standard input that no other copy gets"
 )]
 pub(crate) struct GenerationRequest {
     #[command(subcommand)]
@@ -70,12 +78,29 @@ enum GenerationAction {
         /// (CAP_SYS_ADMIN).
         #[arg(long)]
         kernel: bool,
+
+        /// A secret that no other copy of this machine gets, 32 bytes or more; - is standard input
+        ///
+        /// It goes into the kernel's generator before the page changes, as with --kernel, and from there into all engines
+        /// and guards. On a machine without RDRAND or RNDR and without vmgenid, nothing else that is secret differs
+        /// between two copies. No more than 4096 bytes are read.
+        #[arg(long, value_name = "FILE")]
+        nonce: Option<PathBuf>,
+
+        /// The credit that the kernel gives the secret, in bits
+        ///
+        /// A kernel that has no seed yet is ready with 256 bits. Give credit only if the secret is random, and known to
+        /// this copy and its maker alone.
+        #[arg(long, value_name = "BITS", default_value_t = 0, requires = "nonce",
+              value_parser = clap::value_parser!(u32).range(..=256))]
+        credit_bits: u32,
     },
     /// Write the page until SIGTERM or SIGINT, in the foreground
     ///
     /// Changes the number when the kernel (vmgenid, Linux 5.18) or the hypervisor (vmclock, Linux 6.13) reports a clone,
     /// after the machine was suspended, and on SIGUSR1 or SIGHUP. Each time a line on stderr gives the reason. vmgenid shows
-    /// in the kernel's log, which needs root or CAP_SYSLOG to read.
+    /// in the kernel's log, which needs root or CAP_SYSLOG to read. Before the number changes, the kernel's generator takes new
+    /// keys, unless the kernel had the notice itself; this needs root (CAP_SYS_ADMIN).
     Serve {
         /// The device of the hypervisor's clock
         #[arg(long, value_name = "DEVICE", default_value = VMCLOCK_PATH)]
@@ -95,11 +120,26 @@ pub(crate) fn generation(request: &GenerationRequest) -> Result<(), Failure> {
             let wrong = |error| Failure::input(explained(page, error));
             print_number(number.map_err(wrong)?)
         }
-        GenerationAction::Bump { kernel } => {
+        GenerationAction::Bump {
+            kernel,
+            nonce,
+            credit_bits,
+        } => {
+            let secret = nonce.as_deref().map(read_nonce).transpose()?;
             make_folder_of(page)?;
-            let reseeded = if *kernel { reseed_kernel() } else { Ok(()) };
-            print_number(bump(page).map_err(|error| about(page, error))?)?;
-            reseeded.map_err(|error| Failure::work(format!("the kernel was not reseeded: {error}")))
+            let nonce = secret.as_deref().map_or(&[][..], Vec::as_slice);
+            let reseeded = if *kernel || secret.is_some() {
+                Some(reseed(nonce, *credit_bits))
+            } else {
+                None
+            };
+            print_number(bump_after(page, state(reseeded)).map_err(|error| about(page, error))?)?;
+            if reseeded.is_some() && differs_by_clocks_alone(nonce) {
+                say(&format!("wellspring: {BY_CLOCKS_ALONE}"));
+            }
+            reseeded
+                .unwrap_or(Ok(()))
+                .map_err(|error| Failure::work(not_reseeded(error)))
         }
         GenerationAction::Serve { vmclock } => {
             make_folder_of(page)?;
@@ -181,22 +221,21 @@ fn serve_page(path: &Path, vmclock: &Path) -> Result<(), Failure> {
     let mut signals = signals.map_err(Failure::work)?;
     let mut events = CloneEvents::with_vmclock(vmclock);
     let page = GenerationPage::create(path).map_err(|error| about(path, error))?;
-    let mut last = page.current();
-    say(&format!("wellspring: serving {}", path.display()));
+    let mut server = Server {
+        last: page.current(),
+        page,
+        kernel: KernelGenerators::open(),
+    };
+    // A copy may have been made while no process served the page.
+    let outcome = server.make_up_for_kernel();
+    say(&format!(
+        "wellspring: serving {}; {outcome}",
+        path.display()
+    ));
     loop {
-        if page.current() != last {
-            last = page.current();
-            say("wellspring: bumped: another process asked for it");
-        }
+        server.look_at_page();
         while let Some(event) = events.next_event() {
-            page.bump();
-            last = last.wrapping_add(1);
-            say(match event {
-                CloneEvent::Cloned => "wellspring: bumped: the machine was cloned or restored",
-                CloneEvent::Slept => "wellspring: bumped: the machine was asleep",
-                CloneEvent::ClockWentBack => "wellspring: bumped: the clock went back",
-                _ => "wellspring: bumped: the kernel's notices were lost",
-            });
+            server.bump(event.words(), event.has_reseeded_kernel());
         }
         let mut polled = vec![PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
         polled.extend(
@@ -210,41 +249,132 @@ fn serve_page(path: &Path, vmclock: &Path) -> Result<(), Failure> {
         if signalled && signals.read_exact(&mut signal).is_ok() {
             // The first field is the signal's number.
             let [first, second, third, fourth, ..] = signal;
-            let reason = match i32::from_ne_bytes([first, second, third, fourth]) {
-                libc::SIGUSR1 => "wellspring: bumped: SIGUSR1",
-                libc::SIGHUP => "wellspring: bumped: SIGHUP",
+            match i32::from_ne_bytes([first, second, third, fourth]) {
+                libc::SIGUSR1 => server.bump("SIGUSR1", false),
+                libc::SIGHUP => server.bump("SIGHUP", false),
                 _ => return Ok(()),
-            };
-            page.bump();
-            last = last.wrapping_add(1);
-            say(reason);
+            }
         }
     }
 }
 
-// `generation bump --kernel`: new keys for the kernel's own generator.
+/// The page, and the number that this process saw or made last.
+struct Server {
+    page: GenerationPage,
+    last: u64,
+    kernel: Result<KernelGenerators, OsError>,
+}
 
-/// `RNDRESEEDCRNG` of linux/random.h.
-const RNDRESEEDCRNG: libc::Ioctl = 0x5207;
-
-/// Mixes 32 bytes of this process's engine into the kernel's pool, and reseeds its generator from that. Both hash in the
-/// processor's output and its cycle counter, which differ between two clones.
-///
-/// # Errors
-///
-/// `EPERM` without CAP_SYS_ADMIN; `ENODATA` while the kernel's generator has no seed.
-fn reseed_kernel() -> io::Result<()> {
-    let device = open(
-        "/dev/urandom",
-        OFlags::WRONLY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?;
-    rustix::io::write(&device, &wellspring::bytes::<32>())?;
-    // SAFETY: the request takes no argument.
-    match unsafe { libc::ioctl(device.as_raw_fd(), RNDRESEEDCRNG) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+impl Server {
+    /// Changes the number, after the kernel has taken new keys.
+    fn bump(&mut self, reason: &str, kernel_knows: bool) {
+        let reseeded = if kernel_knows { Ok(()) } else { self.reseed() };
+        self.page.bump_after(state(Some(reseeded)));
+        self.last = self.last.wrapping_add(1);
+        say(&format!(
+            "wellspring: bumped: {reason}; {}",
+            outcome(reseeded)
+        ));
     }
+
+    /// Notices that another process has changed the number. It may not have reseeded the kernel.
+    fn look_at_page(&mut self) {
+        let now = self.page.current();
+        let is_changed = now != self.last;
+        self.last = now;
+        if self.page.is_kernel_noted() {
+            if is_changed {
+                say("wellspring: bumped: another process asked for it");
+            }
+        } else {
+            let outcome = self.make_up_for_kernel();
+            say(&format!(
+                "wellspring: bumped: another process asked for it; {outcome}"
+            ));
+        }
+    }
+
+    /// Reseeds the kernel for a number for which that was not tried. Engines that saw it may have taken old output of the
+    /// kernel, so the page changes once more.
+    fn make_up_for_kernel(&mut self) -> String {
+        let number = self.page.current();
+        let reseeded = self.reseed();
+        if reseeded.is_ok() {
+            self.page.bump_after(KernelReseed::Done);
+            self.last = self.last.wrapping_add(1);
+        } else {
+            self.page.note_failure(number);
+        }
+        outcome(reseeded)
+    }
+
+    fn reseed(&self) -> Result<(), OsError> {
+        let kernel = self.kernel.as_ref().map_err(|error| *error)?;
+        kernel.reseed(&new_bytes(Engine::process(), &[]), 0)
+    }
+}
+
+fn state(reseeded: Option<Result<(), OsError>>) -> KernelReseed {
+    match reseeded {
+        None => KernelReseed::NotTried,
+        Some(Ok(())) => KernelReseed::Done,
+        Some(Err(_)) => KernelReseed::Failed,
+    }
+}
+
+fn outcome(reseeded: Result<(), OsError>) -> String {
+    match reseeded {
+        Ok(()) => "the kernel was reseeded".into(),
+        Err(error) => not_reseeded(error),
+    }
+}
+
+fn not_reseeded(error: OsError) -> String {
+    format!("the kernel was not reseeded: {error}")
+}
+
+// `generation bump --kernel` and `--nonce`: new keys for the kernel's own generator.
+
+fn reseed(nonce: &[u8], credit_bits: u32) -> Result<(), OsError> {
+    KernelGenerators::open()?.reseed(&new_bytes(Engine::process(), nonce), credit_bits)
+}
+
+/// The fewest bytes of a secret, and the most that are read.
+const NONCE_BYTES: core::ops::RangeInclusive<usize> = 32..=4096;
+
+fn read_nonce(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let most = *NONCE_BYTES.end();
+    // With all its room from the start: a vector that grows leaves a copy.
+    let mut nonce = Zeroizing::new(Vec::with_capacity(most));
+    let read = if path == Path::new("-") {
+        read_all(io::stdin().lock(), &mut nonce)
+    } else {
+        File::open(path).and_then(|file| read_all(file, &mut nonce))
+    };
+    read.map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+    if NONCE_BYTES.contains(&nonce.len()) {
+        return Ok(nonce);
+    }
+    Err(Failure::input(format!(
+        "{}: a secret has 32 bytes or more, and this one has {}",
+        path.display(),
+        nonce.len()
+    )))
+}
+
+fn read_all(mut from: impl Read, nonce: &mut Vec<u8>) -> io::Result<()> {
+    nonce.resize(*NONCE_BYTES.end(), 0);
+    let mut length = 0;
+    while length < nonce.len() {
+        match from.read(&mut nonce[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    nonce.truncate(length);
+    Ok(())
 }
 
 // ---- kernel ----

@@ -249,10 +249,11 @@ impl Connection {
                 self.input.drain(..used);
                 self.answer = Some((answer, 0));
             }
-            Step::Bump { used } => {
+            Step::Bump { used, nonce } => {
                 turn.charge(used);
+                self.answer = Some((bump_answer(self.change_generation(nonce)), 0));
+                wipe(&mut self.input[..used]);
                 self.input.drain(..used);
-                self.answer = Some((bump_answer(self.change_generation()), 0));
             }
             Step::Hostile(mut answer) => {
                 answer.is_last = true;
@@ -263,15 +264,19 @@ impl Connection {
         Ok(true)
     }
 
-    /// Changes the generation page, if the other end may order that. Returns whether it may.
-    fn change_generation(&self) -> bool {
+    /// Changes the generation page, if the other end may order that. Returns whether the kernel took new keys, or `None` if it
+    /// may not.
+    fn change_generation(&self, nonce: &[u8]) -> Option<bool> {
         let state = &self.admission.state;
         let peer = self.admission.meter.peer;
+        let secret = if nonce.is_empty() {
+            ""
+        } else {
+            ", with a secret"
+        };
+        let reason = format!("an order by the bulk protocol, of {peer}{secret}");
         let may = state.page.obeys(peer);
-        if may {
-            state.change_generation(&format!("an order by the bulk protocol, of {peer}"));
-        }
-        may
+        may.then(|| state.change_generation(&reason, nonce, false))
     }
 
     /// Receives the bytes that have arrived.

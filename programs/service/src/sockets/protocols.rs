@@ -29,6 +29,8 @@ pub enum Step<'a> {
     Bump {
         /// The length of the request in bytes.
         used: usize,
+        /// The secret of the order; empty if it has none.
+        nonce: &'a [u8],
     },
     /// The request is complete and cannot be answered before the engine is seeded.
     Wait,
@@ -122,7 +124,15 @@ pub fn next_bulk(input: &[u8], facts: Facts) -> Step<'_> {
             Some(mix) => (mix, protocol::Answer::Mixed),
             None => return Step::More,
         },
-        Ok(Request::Bump) => return Step::Bump { used: HEAD_BYTES },
+        Ok(Request::Bump(length)) => {
+            return match rest.get(..length as usize) {
+                Some(nonce) => Step::Bump {
+                    used: HEAD_BYTES + nonce.len(),
+                    nonce,
+                },
+                None => Step::More,
+            };
+        }
         Err(_) => {
             return Step::Hostile(Answer {
                 head: protocol::Answer::Malformed.head().into(),
@@ -145,12 +155,12 @@ pub fn next_bulk(input: &[u8], facts: Facts) -> Step<'_> {
     }
 }
 
-/// The answer to an order to change the generation page.
-pub(super) fn bump_answer(was_obeyed: bool) -> Answer {
-    let kind = if was_obeyed {
-        protocol::Answer::Bumped
-    } else {
-        protocol::Answer::Refused
+/// The answer to an order to change the generation page: whether the kernel was reseeded, or `None` if the order was refused.
+pub(super) fn bump_answer(is_reseeded: Option<bool>) -> Answer {
+    let kind = match is_reseeded {
+        Some(true) => protocol::Answer::Bumped,
+        Some(false) => protocol::Answer::BumpedWithoutKernel,
+        None => protocol::Answer::Refused,
     };
     Answer {
         head: kind.head().into(),
@@ -340,6 +350,28 @@ mod tests {
             panic!("no answer");
         };
         assert_eq!((used, mix), (11, &[7, 8, 9][..]));
+    }
+
+    #[test]
+    fn an_order_is_taken_when_all_of_its_secret_is_there() {
+        let mut request = Request::Bump(32).head().to_vec();
+        request.extend([7; 31]);
+        assert_eq!(next_bulk(&request, READY), Step::More);
+        request.extend([8, 9]);
+        let mut nonce = [7; 32];
+        nonce[31] = 8;
+        let whole = Step::Bump {
+            used: 40,
+            nonce: &nonce,
+        };
+        assert_eq!(next_bulk(&request, READY), whole);
+        let without = Step::Bump {
+            used: 8,
+            nonce: &[],
+        };
+        assert_eq!(next_bulk(&Request::Bump(0).head(), READY), without);
+        let kinds = [Some(true), Some(false), None].map(|is| bump_answer(is).head[1]);
+        assert_eq!(kinds, [5, 7, 6]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use wellspring_client::protocol::Request;
 use wellspring_service_core::config::{Address, Bounded, LimitsSection};
 use wellspring_service_core::doors::get;
 use wellspring_service_core::doors::{Door, Doors};
+use wellspring_service_core::reseeder::Reseeder;
 use wellspring_service_core::state::Heartbeats;
 use wellspring_service_core::state::Page;
 use wellspring_service_core::users::{Peer, Users};
@@ -34,7 +35,13 @@ impl Bench {
         let engine = Engine::builder().sources([]).seed(&[7; 32]);
         let users = Users::new(limits);
         let engine = engine.build().unwrap();
-        let state = State::new(engine, Page::without_file(), Doors::default(), users);
+        let state = State::new(
+            engine,
+            Reseeder::default(),
+            Page::without_file(),
+            Doors::default(),
+            users,
+        );
         let open = |address| Listener::open(door, &address, 0o666).unwrap();
         let of_loopback = open(Address::Tcp(([127, 0, 0, 1], 0).into()));
         let address = rustix::net::getsockname(&of_loopback).unwrap();

@@ -433,3 +433,20 @@ impl Held {
         }
     }
 }
+
+/// The processes that this process has started with this option.
+pub(crate) fn children(process: u32, option: &str) -> Vec<String> {
+    let parent = format!("PPid:\t{process}\n");
+    let is_child = |folder: &PathBuf| {
+        let words = fs::read_to_string(folder.join("cmdline"));
+        fs::read_to_string(folder.join("status")).is_ok_and(|status| status.contains(&parent))
+            && words.is_ok_and(|words| words.contains(option))
+    };
+    let folders = fs::read_dir("/proc")
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let children = folders.filter(is_child);
+    children
+        .map(|folder| folder.file_name().unwrap().to_string_lossy().into_owned())
+        .collect()
+}

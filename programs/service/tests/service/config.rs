@@ -240,7 +240,7 @@ fn files_without_a_folder_in_their_name_are_used_in_the_sandbox() {
     service.wait_for_log("the configuration ");
     assert!(service.log().contains("the configuration was read again"));
     assert!(service.end("-TERM").success());
-    assert!(!service.log().contains("seed"), "{}", service.log());
+    assert!(!service.log().contains("seed file"), "{}", service.log());
     assert!(fs::metadata(service.folder.path("seed")).is_ok());
 }
 

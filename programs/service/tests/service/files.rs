@@ -1,7 +1,7 @@
 //! The device files, programs that read them, and readers beside each other.
 
 use super::common::{
-    Held, PATIENCE, assert_random, has_fuse, is_installed, quoted, sh, start_with_files,
+    Held, PATIENCE, assert_random, children, has_fuse, is_installed, quoted, sh, start_with_files,
     start_with_files_and, wellspring_with,
 };
 use rustix::fs::{CWD, Mode, OFlags, open, stat};
@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
@@ -254,23 +254,6 @@ fn the_files_go_when_the_service_ends_also_when_it_is_killed() {
     }
 }
 
-/// The processes that this process has started to unmount.
-fn children(process: u32) -> Vec<String> {
-    let parent = format!("PPid:\t{process}\n");
-    let is_child = |folder: &PathBuf| {
-        let words = fs::read_to_string(folder.join("cmdline"));
-        fs::read_to_string(folder.join("status")).is_ok_and(|status| status.contains(&parent))
-            && words.is_ok_and(|words| words.contains("--unmount-at-end"))
-    };
-    let folders = fs::read_dir("/proc")
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let children = folders.filter(is_child);
-    children
-        .map(|folder| folder.file_name().unwrap().to_string_lossy().into_owned())
-        .collect()
-}
-
 #[test]
 fn when_the_process_that_unmounts_was_killed_the_service_ends_and_the_next_start_unmounts() {
     if !has_fuse() {
@@ -279,7 +262,7 @@ fn when_the_process_that_unmounts_was_killed_the_service_ends_and_the_next_start
     let (mut service, mount) = start_with_files();
     let read = || fs::File::open(mount.join("random"))?.read(&mut [0; 16]);
     for signal in ["-TERM", "-KILL"] {
-        let helpers = children(service.child.id());
+        let helpers = children(service.child.id(), "--unmount-at-end");
         assert_eq!(helpers.len(), 1, "{helpers:?}");
         sh(&format!("kill -9 {}", helpers[0]));
         service.end(signal);

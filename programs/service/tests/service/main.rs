@@ -9,6 +9,7 @@
 //! files       the device files, programs that read them, readers beside each other; cache: all ways to the page cache
 //! guests      virtual machines by vhost-user, also hostile ones
 //! status      status and metrics, as JSON, text and for Prometheus; the generation page
+//! kernel      orders with a secret, and the process that reseeds the kernel: killed, stopped, without its capability
 //! config      the command line, the configuration, the man pages
 //! manners     systemd, ends of all kinds, what cannot be opened, a service that is killed in its start
 //! views       sources that fail, as an operator sees them, in the test's own process
@@ -35,6 +36,7 @@ mod hostile;
 mod hostile_front_ends;
 mod hypervisor;
 mod impostors;
+mod kernel;
 mod manners;
 mod places;
 mod residue;

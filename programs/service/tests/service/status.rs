@@ -311,7 +311,7 @@ fn an_order_by_the_socket_is_taken_from_the_pages_owner_and_refused_to_another_u
     );
     let mut client = Client::connect(&socket, PATIENCE).unwrap();
     let before = current(&page).unwrap();
-    client.bump_generation().unwrap();
+    client.bump_generation(&[]).unwrap();
     let after = current(&page).unwrap();
     assert_ne!(before, after, "the page changes before the answer");
     service.wait_for_log("an order by the bulk protocol, of ");
@@ -322,7 +322,7 @@ fn an_order_by_the_socket_is_taken_from_the_pages_owner_and_refused_to_another_u
     let refused = std::thread::spawn(move || {
         become_unprivileged();
         let mut client = Client::connect(&socket, PATIENCE).unwrap();
-        let refused = client.bump_generation();
+        let refused = client.bump_generation(&[7; 32]);
         client.fill(&mut [0; 32]).unwrap();
         refused
     });

@@ -11,6 +11,7 @@ use wellspring_service::sockets::document;
 use wellspring_service::status::{self, SourceWatch};
 use wellspring_service_core::config::LimitsSection;
 use wellspring_service_core::doors::Doors;
+use wellspring_service_core::reseeder::Reseeder;
 use wellspring_service_core::state::{Page, State};
 use wellspring_service_core::users::Users;
 
@@ -71,6 +72,7 @@ impl Driver {
         let users = Users::new(&LimitsSection::default());
         let state = State::new(
             engine.unwrap(),
+            Reseeder::default(),
             Page::without_file(),
             Doors::default(),
             users,

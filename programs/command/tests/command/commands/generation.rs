@@ -1,7 +1,7 @@
 //! The generation page: `generation show`, `bump`, `serve`, the programs of its specification, and the hooks of a guest image.
 
 use crate::{Scratch, copy_program, is_installed, run, stderr, text_of, user, wellspring};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
@@ -72,6 +72,130 @@ fn a_bump_changes_the_number_with_a_writer_and_without() {
     let last = number("show");
     assert_eq!(last, number("show"));
     assert_ne!(last, number("bump"));
+}
+
+/// The number of a page, and what it says of the kernel: of the specification in `clones/generation-page.md`.
+fn words(page: &Scratch) -> [u64; 2] {
+    let bytes = std::fs::read(&page.0).unwrap();
+    [104, 2048].map(|place: usize| u64::from_le_bytes(bytes[place..place + 8].try_into().unwrap()))
+}
+
+/// Whether this process may reseed the kernel: CAP_SYS_ADMIN, number 21.
+fn may_reseed() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let sets = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:\t"));
+    u64::from_str_radix(sets.unwrap(), 16).unwrap() & 1 << 21 != 0
+}
+
+/// The word of the page for the kernel after an order to reseed it.
+fn expected(number: u64) -> u64 {
+    if may_reseed() { number } else { !number }
+}
+
+#[test]
+fn the_page_says_for_which_number_the_kernel_was_reseeded_and_a_writer_makes_up_for_others() {
+    let page = Scratch::new("generation-kernel");
+    text_of(&format!("generation bump --page {}", page.path()));
+    assert_eq!(words(&page)[1], 0, "nothing was tried");
+    let ordered = run(&format!("generation bump --kernel --page {}", page.path()));
+    assert_eq!(
+        ordered.status.success(),
+        may_reseed(),
+        "{}",
+        stderr(&ordered)
+    );
+    let [number, kernel] = words(&page);
+    assert_eq!(kernel, expected(number));
+    let mut server = Server::start(page.path());
+    let [number, kernel] = words(&page);
+    assert_eq!(kernel, expected(number), "the start of a writer");
+    text_of(&format!("generation bump --page {}", page.path()));
+    server.wait_for("another process asked");
+    let [number, kernel] = words(&page);
+    assert_eq!(kernel, expected(number), "an order that did not reseed");
+    server.signal("-USR1");
+    server.wait_for("SIGUSR1; the kernel was");
+    let [number, kernel] = words(&page);
+    assert_eq!(kernel, expected(number), "a signal");
+}
+
+#[test]
+fn an_order_carries_a_secret_of_32_bytes_or_more() {
+    let page = Scratch::new("generation-nonce");
+    let file = Scratch::new("nonce");
+    let order = |nonce: &str| {
+        run(&format!(
+            "generation bump --page {} --nonce {nonce}",
+            page.path()
+        ))
+    };
+    std::fs::write(&file.0, [7; 31]).unwrap();
+    let short = order(file.path());
+    assert_eq!(short.status.code(), Some(2));
+    assert!(
+        stderr(&short).contains("and this one has 31"),
+        "{}",
+        stderr(&short)
+    );
+    assert!(!page.0.exists(), "an order that is refused changes nothing");
+    let absent = order("/none");
+    assert_eq!(
+        (absent.status.code(), stderr(&absent).lines().count()),
+        (Some(2), 1)
+    );
+    for length in [32, 5000] {
+        std::fs::write(&file.0, vec![7; length]).unwrap();
+        assert_eq!(order(file.path()).status.success(), may_reseed());
+        let [number, kernel] = words(&page);
+        assert_eq!(kernel, expected(number));
+    }
+    // A file without an end.
+    assert_eq!(order("/dev/zero").status.success(), may_reseed());
+    // In parts, as a pipe may bring it.
+    let mut command = wellspring(&format!("generation bump --page {} --nonce -", page.path()));
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for part in [&[1; 20][..], &[2; 20]] {
+        input.write_all(part).unwrap();
+        input.flush().unwrap();
+    }
+    drop(input);
+    assert_eq!(child.wait().unwrap().success(), may_reseed());
+    let credit = format!("generation bump --page {} --credit-bits 8", page.path());
+    assert_eq!(
+        run(&credit).status.code(),
+        Some(2),
+        "credit without a secret"
+    );
+}
+
+#[test]
+fn without_the_capability_the_page_changes_and_says_that_the_kernel_was_not_reseeded() {
+    if user() != 0 || !is_installed("setpriv") {
+        return println!("SKIPPED: only root can give a capability up, by setpriv");
+    }
+    let page = Scratch::new("generation-powerless");
+    text_of(&format!("generation bump --page {}", page.path()));
+    let before = words(&page)[0];
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]);
+    command.arg(env!("CARGO_BIN_EXE_wellspring"));
+    let output = command.args(["generation", "bump", "--kernel", "--page", page.path()]);
+    let output = output.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("the kernel was not reseeded: "),
+        "{}",
+        stderr(&output)
+    );
+    let [number, kernel] = words(&page);
+    assert_eq!((number, kernel), (before.wrapping_add(1), !number));
 }
 
 #[test]
@@ -314,22 +438,11 @@ impl Image {
     }
 }
 
-/// Whether `bump --kernel` may reseed the kernel here.
-fn may_reseed(page: &str) -> bool {
-    let output = run(&format!("generation bump --kernel --page {page}"));
-    if output.status.success() {
-        return true;
-    }
-    assert_eq!(output.status.code(), Some(1));
-    println!("SKIPPED: {}", stderr(&output));
-    false
-}
-
 #[test]
 fn each_hook_changes_the_page_at_the_end_of_a_restore_and_at_no_other_time() {
     let image = Image::new("guest-hooks");
     text_of(&format!("generation bump --page {}", image.page()));
-    let may_reseed = may_reseed(&image.page());
+    let may_reseed = may_reseed();
     let page = image.page();
     let criu = "prefix/lib/wellspring/hooks/criu";
     let resumed = "prefix/lib/wellspring/hooks/resumed";
