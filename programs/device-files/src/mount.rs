@@ -1,7 +1,7 @@
 //! The mount point, why it cannot be one, and the process that unmounts when the service has ended.
 
-use super::random_files::RandomFiles;
 use super::random_files::MAX_READ_BYTES;
+use super::random_files::RandomFiles;
 use fuser::{Config, MountOption, Session, SessionACL};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, open, statx};
 use rustix::io::Errno;
