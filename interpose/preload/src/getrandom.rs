@@ -30,7 +30,7 @@ unsafe extern "C-unwind" {
 /// # Safety
 ///
 /// The caller may write `length` bytes at `destination`; for a bad pointer the error is EFAULT, with the exception that
-/// [`writable`] names.
+/// the section on writable parts names.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn getrandom(
     destination: *mut c_void,
