@@ -150,3 +150,18 @@ def test_weights_of_every_dtype_are_taken_as_numpy_takes_them():
     rows = np.arange(12).reshape(3, 4)
     columns = Elements(5).choice(rows, (2, 5), axis=1, shuffle=False)
     assert columns.shape == (3, 2, 5) and (columns[1] - columns[0] == 4).all()
+    assert (Elements(5).permutation(rows, axis=1) == rows[:, Elements(5).permutation(4)]).all()
+
+
+def test_each_row_has_an_order_of_its_own():
+    x = np.arange(3000).reshape(300, 10)
+    for axis, shape in ((1, x), (-1, x), (0, x.T)):
+        made = Elements(5).permuted(shape, axis=axis)
+        made = made if shape is x else made.T
+        assert (np.sort(made, 1) == x).all() and len(np.unique(made % 10, axis=0)) > 290
+    whole = Elements(5).permuted(x)
+    assert (np.sort(whole.reshape(-1)) == x.reshape(-1)).all() and whole.shape == x.shape
+    out = np.empty_like(x)
+    assert Elements(5).permuted(x, 1, out) is out and (out == Elements(5).permuted(x, 1)).all()
+    with pytest.raises(ValueError, match="axis 2"):
+        Elements(5).permuted(x, 2)

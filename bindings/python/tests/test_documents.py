@@ -1,6 +1,8 @@
 """Names, types and documentation: what a user types first, what mypy says, and the programs in documents and docstrings."""
 
 import doctest
+import inspect
+import pickle
 import re
 import subprocess
 import sys
@@ -37,6 +39,59 @@ def test_every_program_runs_and_prints_what_it_says(document, number, capsys):
         pytest.importorskip(package)
     said = re.findall(r"^# ([0-9a-f]{64})$", program, re.MULTILINE)
     assert run(program, capsys)[1] == said
+
+
+def test_the_table_of_numpys_methods_is_whole_and_true():
+    text = (ROOT / "docs/start/python.md").read_text()
+    table = text[text.index("| NumPy's `Generator` |") :].partition("\n\n")[0].splitlines()[2:]
+    said = {}
+    for line in table:
+        names, here = line.strip("|").split("|")[:2]
+        said |= dict.fromkeys(re.findall(r"`(\w+)`", names), here.strip())
+    assert said.keys() == {name for name in dir(np.random.Generator) if not name.startswith("_")}
+    for name, here in said.items():
+        assert hasattr(Elements, name) == (here == "yes"), name
+        if here != "yes":
+            with pytest.raises(AttributeError, match=f"{name}'; take "):
+                getattr(Elements(5), name)
+        else:
+            # Our methods have NumPy's parameters, in its order.
+            theirs = inspect.signature(getattr(np.random.Generator, name)).parameters if name != "bytes" else {}
+            ours = list(inspect.signature(getattr(Elements, name)).parameters)
+            wanted = [word for word in theirs if word in ours]
+            assert [word for word in ours if word in theirs] == wanted, name
+            assert set(theirs) - set(ours) <= {"dtype", "method", "check_valid", "tol"}, name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'$"):
+        _ = Elements(5).nothing
+
+
+def test_every_generator_says_its_algorithm_seed_and_path():
+    from wellspring import random
+
+    kinds = [getattr(random, name) for name in random.__all__ if hasattr(getattr(random, name), "algorithm")]
+    made = [kind(2026, path="3/17") for kind in kinds if kind not in (random.StreamBitGenerator, Elements)]
+    assert len(made) == 8
+    sequence = np.random.SeedSequence(2026, spawn_key=(3, 17))
+    for one in [*made, Elements(2026, "3/17"), Elements(sequence), pickle.loads(pickle.dumps(Elements(sequence)))]:
+        assert one.algorithm in repr(one) and "2026" in repr(one) and "(3, 17)" in repr(one)
+    assert eval(repr(Elements(2026, "3/17"))) == Elements(2026, "3/17")
+
+
+def test_children_are_new_arrays_at_each_next():
+    names = Elements(5, 1).children()
+    assert [next(names).path for _ in range(3)] == [(1, 0), (1, 1), (1, 2)]
+    assert next(Elements(5, 1).children(7)) == Elements(5, "1/7")
+    assert len({next(names).random() for _ in range(100)}) == 100
+
+
+def test_the_check_says_ok_or_differs(capsys, monkeypatch):
+    from wellspring.random import __main__ as check
+
+    result = subprocess.run([sys.executable, "-m", "wellspring.random", "--check"], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, f"ok {check.EXPECTED}\n")
+    assert f"# {check.EXPECTED}\n" in (ROOT / "docs/how-to/science.md").read_text()
+    monkeypatch.setattr(check, "EXPECTED", "0" * 64)
+    assert check.checked().startswith("differs ")
 
 
 @pytest.mark.parametrize("package", ["pandas", "pyarrow", "polars"])

@@ -191,7 +191,8 @@ where
         // The threshold is below its bound: with the bound in its place some words look rejected that are not.
         let narrow = |word, low: T, high: T| {
             let largest = largest(low, high);
-            let bound = largest.wrapping_add(1);
+            // Beyond it, `exact` makes the integer.
+            let bound = largest.wrapping_add(1).min(1 << 32);
             let threshold = bound;
             let (integer, may_be_rejected) = (self.narrow)(word, Bound { bound, threshold });
             (integer, may_be_rejected | (largest >= u64::from(u32::MAX)))

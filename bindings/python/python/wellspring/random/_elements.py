@@ -309,8 +309,10 @@ class Elements(Distributions):
         self, x: SupportsIndex, size: SupportsIndex | None = None, *, out: Out, first: SupportsIndex = 0
     ) -> Out: ...
     @overload
-    def permutation(self, x: ArrayLike) -> NDArray[Any]: ...
-    def permutation(self, x: Any, size: Any = None, out: Any = None, *, first: SupportsIndex = 0) -> Any:
+    def permutation(self, x: ArrayLike, *, axis: SupportsIndex = 0) -> NDArray[Any]: ...
+    def permutation(
+        self, x: Any, size: Any = None, out: Any = None, *, first: SupportsIndex = 0, axis: SupportsIndex = 0
+    ) -> Any:
         """Return the numbers 0 to x - 1 in random order as int64, or the rows of an array x in random order.
 
         Parameters
@@ -323,6 +325,8 @@ class Elements(Distributions):
             What to fill and return: an array of int64, or any object with such a writable buffer.
         first : int, default 0
             The first place.
+        axis : int, default 0
+            The axis of an array along which its rows lie.
 
         Raises
         ------
@@ -347,7 +351,8 @@ class Elements(Distributions):
                 raise TypeError("x must be an integer or an array") from None
             if size is not None or out is not None or first != 0:
                 raise TypeError("size, out and first go with an integer x") from None
-            return rows[self.permutation(len(rows))]
+            along = operator.index(axis)
+            return rows.take(self.permutation(rows.shape[along]), along)
         if not 0 <= length < 1 << 63:
             raise ValueError("x must be from 0 to 2**63 - 1")
         start = checked_first(first)

@@ -651,7 +651,7 @@ impl SimdTask for AreInside<'_> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        let are_inside = |all, x: &f64| all & (*x >= self.low) & (*x <= self.high);
+        let are_inside = |all, x: &f64| all & (self.low..=self.high).contains(x);
         self.column.iter().fold(true, are_inside)
     }
 }
@@ -669,7 +669,7 @@ impl SimdTask for AreRanges<'_> {
     fn run(self) -> bool {
         let lengths = self.low.iter().zip(self.high).map(|(low, high)| high - low);
         lengths.fold(true, |all, length| {
-            all & (length >= 0.0) & (length < f64::INFINITY)
+            all & (0.0..f64::INFINITY).contains(&length)
         })
     }
 }
