@@ -165,7 +165,8 @@ where
     }
 }
 
-/// Converts words, each by its own range; the upper end is `past` past the range. Says whether each range has an integer.
+/// Converts words, each by its own range; the upper end is `past` past the range. Returns whether each range has an
+/// integer.
 struct ConvertEach<'a, const WORD_BYTES: usize, T, N, E> {
     words: &'a [[u8; WORD_BYTES]],
     low: &'a [T],

@@ -147,7 +147,7 @@ impl<T: Float> Scaled<T> {
     }
 }
 
-/// Scales each number by its own start and step. Says whether all these are finite in the type of the numbers.
+/// Scales each number by its own start and step. Returns whether all these are finite in the type of the numbers.
 struct ScaleEach<'a, T, S> {
     out: &'a mut [T],
     values: (&'a [f64], &'a [f64]),
@@ -607,7 +607,7 @@ impl TruncatedNormal {
         Ok(Self::of([mean, sigma, low, high]))
     }
 
-    /// What connects the parameters.
+    /// The rule that connects the parameters.
     pub(super) fn rule([mean, sigma, low, high]: [f64; 4]) -> Result<(), &'static str> {
         if low >= high {
             return Err("low >= high");

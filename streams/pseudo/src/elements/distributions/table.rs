@@ -38,7 +38,7 @@ pub struct Entry {
     make: Option<Make>,
     /// Elements whose parameters differ, where an element is one number.
     fill_each: Option<FillEach>,
-    /// What connects the values of several parameters.
+    /// The rule that connects the values of several parameters.
     rule: Option<Rule>,
 }
 
@@ -317,7 +317,9 @@ mod entries {
     pub(crate) static GAMMA: Entry = of_values!("gamma", Some("gamma"), Gamma::of, [
         float("shape", FROM_0, "shape < 0"), float("scale", FROM_0, "scale < 0").or(1.0),
     ], F64);
-    pub(crate) static CHI_SQUARE: Entry = of_values!("chisquare", Some("chisquare"), |[df]: [f64; 1]| Gamma::of([df / 2.0, 2.0]), [
+    pub(crate) static CHI_SQUARE: Entry = of_values!("chisquare", Some("chisquare"), |[df]: [f64; 1]| {
+        Gamma::of([df / 2.0, 2.0])
+    }, [
         float("df", ABOVE_0, "df <= 0"),
     ], F64);
     pub(crate) static NONCENTRAL_CHI_SQUARE: Entry = of_values!("noncentral_chisquare", None, NoncentralChiSquare::of, [
@@ -356,7 +358,9 @@ mod entries {
         float("mean", ABOVE_0, "mean <= 0"), float("scale", ABOVE_0, "scale <= 0"),
     ], F64);
     pub(crate) static GEOMETRIC: Entry = Entry {
-        fill_each: Some(|columns, elements, first, out| Geometric::fill_columns(elements, first, i64::of(out)?, columns.all()?)),
+        fill_each: Some(|columns, elements, first, out| {
+            Geometric::fill_columns(elements, first, i64::of(out)?, columns.all()?)
+        }),
         ..of_values!("geometric", Some("geometric"), Geometric::of, [
             float("p", ABOVE_0_TO_1, "p <= 0, p > 1 or p contains NaNs"),
         ], I64)

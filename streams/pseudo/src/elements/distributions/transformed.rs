@@ -233,7 +233,7 @@ impl Triangular {
         Ok(Self::of([left, mode, right]))
     }
 
-    /// What connects the parameters.
+    /// The rule that connects the parameters.
     pub(super) fn rule([left, mode, right]: [f64; 3]) -> Result<(), &'static str> {
         let length = right - left;
         if left > mode {

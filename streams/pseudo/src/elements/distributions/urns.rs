@@ -41,7 +41,7 @@ impl Hypergeometric {
         Ok(Self::of(values))
     }
 
-    /// What connects the parameters.
+    /// The rule that connects the parameters.
     pub(super) fn rule([good, bad, sample]: [f64; 3]) -> Result<(), &'static str> {
         if good + bad < sample {
             return Err("ngood + nbad < nsample");
@@ -172,7 +172,7 @@ impl NegativeBinomial {
         Ok(Self::of([n, p]))
     }
 
-    /// What connects the parameters, as in NumPy.
+    /// The rule that connects the parameters, as in NumPy.
     pub(super) fn rule([n, p]: [f64; 2]) -> Result<(), &'static str> {
         if (1.0 - p) / p * (n + 10.0 * sqrt(n)) > Poisson::MAX_MEAN {
             return Err("n too large or p too small");
