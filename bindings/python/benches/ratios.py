@@ -117,6 +117,30 @@ def distributions(rounds):
             compare(name, theirs, ours, rounds, count, "ns an element", 1)
 
 
+def columns(rounds):
+    """10^6 numbers whose parameters are arrays, on one core, beside the same call with single numbers."""
+    rng, count, elements = np.random.default_rng(1), 10**6, Elements(1, threads=1)
+
+    def around(value):
+        return rng.uniform(0.8 * value, 1.2 * value, count)
+
+    methods = [
+        ("uniform", (0.0, 1.0), (around(-1.0), around(1.0))),
+        ("normal", (0.0, 1.0), (around(1.0), around(1.0))),
+        ("exponential", (1.5,), (around(1.5),)),
+        ("gamma", (2.5, 1.0), (around(2.5), around(1.0))),
+        ("beta", (2.0, 5.0), (around(2.0), around(5.0))),
+        ("poisson", (4.0,), (around(4.0),)),
+        ("poisson", (40.0,), (around(40.0),)),
+        ("binomial", (20, 0.3), (np.full(count, 20), around(0.3))),
+        ("integers", (0, 1000), (np.zeros(count, np.int64), rng.integers(900, 1100, count))),
+    ]
+    for method, single, several in methods:
+        call = getattr(elements, method)
+        plain, arrays = functools.partial(call, *single, size=count), functools.partial(call, *several)
+        compare(f"{method}{single}, arrays beside single numbers", plain, arrays, rounds, count, "ns a number", 1)
+
+
 def bytes_of_engines(rounds):
     """Bytes of the kinds that have no arrays, and bytes without new memory."""
     rng = np.random.default_rng(1)
@@ -253,6 +277,7 @@ if __name__ == "__main__":
     print("| what | NumPy or standard library | wellspring | | ratio | wanted |\n|---|---|---|---|---|---|")
     arrays(rounds)
     distributions(rounds)
+    columns(rounds)
     bytes_of_engines(rounds)
     bytes_on_all_cores(rounds)
     large(rounds)

@@ -62,13 +62,13 @@ impl Block {
         index
     }
 
-    /// Fills `out`, which has the length of this block, on `threads` threads. `fill` gets the index of the first
-    /// element of each piece.
+    /// Fills `out`, which has the length of this block, on `threads` threads. `fill` gets the place in `out` and the index of
+    /// the first element of each piece.
     pub(crate) fn fill<T: Send>(
         &self,
         out: &mut [T],
         threads: usize,
-        fill: impl Fn(u64, &mut [T]) + Sync,
+        fill: impl Fn(usize, u64, &mut [T]) + Sync,
     ) {
         fill_in_pieces(out, 1, threads, &|start, piece: &mut [T]| {
             let mut rest = piece;
@@ -77,7 +77,7 @@ impl Block {
                 let (run, skipped) = (position / self.run, position % self.run);
                 let count = rest.len().min(self.run - skipped);
                 let (now, after) = rest.split_at_mut(count);
-                fill(self.start_of(run) + skipped as u64, now);
+                fill(position, self.start_of(run) + skipped as u64, now);
                 position += count;
                 rest = after;
             }

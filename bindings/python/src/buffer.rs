@@ -124,6 +124,44 @@ impl Buffer {
     }
 }
 
+/// The memory of an object that is read, such as parameters, for as long as this value lives. It is C-contiguous.
+pub(crate) struct Source {
+    memory: PyUntypedBuffer,
+}
+
+impl Source {
+    pub(crate) fn get(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let memory = PyUntypedBuffer::get(object)
+            .map_err(|_| PyTypeError::new_err("a parameter has no buffer"))?;
+        if !memory.is_c_contiguous() {
+            return Err(PyValueError::new_err("a parameter is not C-contiguous"));
+        }
+        Ok(Self { memory })
+    }
+
+    /// The numbers, if they have this type.
+    pub(crate) fn numbers<T: Number>(&self) -> PyResult<&[T]> {
+        let element = Element::of(self.memory.format().to_bytes())
+            .filter(|element| element.is_native && element.kind == T::KIND);
+        let is_of_type = element.is_some_and(|element| element.bytes == size_of::<T>())
+            && self.memory.item_size() == size_of::<T>();
+        let start = self.memory.buf_ptr().cast::<T>();
+        if !is_of_type || !start.is_aligned() {
+            return Err(PyTypeError::new_err(
+                "a parameter has elements of another type",
+            ));
+        }
+        let length = self.memory.len_bytes() / size_of::<T>();
+        if length == 0 {
+            return Ok(&[]);
+        }
+        // SAFETY: Python keeps the memory at its place until `memory` is released, which is after the slice's lifetime. It has
+        // no gaps (`get`), is aligned (looked at above), and any bits are a `T`. If another thread of Python writes to it, the
+        // numbers in it are not defined, as for every buffer; they are copied before they are checked and used.
+        Ok(unsafe { slice::from_raw_parts(start, length) })
+    }
+}
+
 /// Gives `take` the bytes of `object`, which may be read-only and have any elements. The caller knows it as the argument `name`.
 pub(crate) fn with_bytes<T>(
     object: &Bound<'_, PyAny>,
@@ -197,13 +235,22 @@ fn ask_for_huge_pages(start: *mut c_void, length: usize) {
 }
 
 /// The types for which any bits are a value.
-trait Number {}
-
-macro_rules! number {
-    ($($type:ident),*) => {$(impl Number for $type {})*};
+pub(crate) trait Number: Copy + Default + Send + Sync {
+    /// The kind of such an element in a buffer.
+    const KIND: Kind;
 }
 
-number!(f32, f64, i8, i16, i32, i64, u8, u16, u32, u64);
+macro_rules! number {
+    ($kind:ident: $($type:ident),*) => {$(
+        impl Number for $type {
+            const KIND: Kind = Kind::$kind;
+        }
+    )*};
+}
+
+number!(Float: f32, f64);
+number!(Signed: i8, i16, i32, i64);
+number!(Unsigned: u8, u16, u32, u64);
 
 // The format of a buffer (PEP 3118 and the module struct of Python), as far as one number or string of bytes.
 //
@@ -222,8 +269,8 @@ struct Element {
 }
 
 /// The kinds of elements. Any bits are a value of each.
-#[derive(Clone, Copy)]
-enum Kind {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
     Signed,
     Unsigned,
     Float,

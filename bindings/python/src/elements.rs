@@ -1,15 +1,21 @@
 //! Arrays whose element i depends on the name and on i alone: distributions of the table, integers, orders, points.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::fmt::Display;
 use std::ops::Bound as StdBound;
-use wellspring_pseudo::distributions::table::{self, Entry, Kind, Made, Number, TABLE, Value};
+use wellspring_pseudo::distributions::table::{
+    self, Entry, Kind, Made, Number, Numbers, TABLE, Value,
+};
 use wellspring_pseudo::{Algorithm, ElementError, Halton, Integer, Path, Sobol, UnknownAlgorithm};
 
 use crate::block::{Block, Start, fill_in_pieces};
-use crate::buffer::{Buffer, Elements as Out, new_bytes};
+use crate::buffer::{Buffer, Elements as Out, Source, new_bytes};
+use crate::columns::{CheckColumns, Grid, fill_by_columns};
+
+/// Numbers of a permutation that are made at a time.
+const PERMUTED_AT_A_TIME: usize = 1024;
 
 /// The arrays of a name.
 #[pyclass(frozen, module = "wellspring._native")]
@@ -73,7 +79,7 @@ where
     let (low, high) = (in_type(low, "low")?, in_type(high, "high")?);
     let block = Block::new(start, out.len())?;
     py.detach(|| {
-        block.fill(out, threads, |first, piece| {
+        block.fill(out, threads, |_, first, piece| {
             expect_made(elements.integers(low..=high, first, piece));
         });
     });
@@ -181,13 +187,150 @@ impl Elements {
         let permutation = self.elements.permutation(length);
         py.detach(|| {
             fill_in_pieces(out, 1, threads, &|start, piece| {
-                for (place, index) in piece.iter_mut().zip(first + start as u64..) {
-                    // Below `length`, which is below 2^63.
-                    *place = permutation.at(index).map_or(0, |number| number as i64);
+                let mut numbers = [0; PERMUTED_AT_A_TIME];
+                let first = first + start as u64;
+                for (number, piece) in piece.chunks_mut(PERMUTED_AT_A_TIME).enumerate() {
+                    let numbers = &mut numbers[..piece.len()];
+                    let first = first + (number * PERMUTED_AT_A_TIME) as u64;
+                    expect_made(permutation.fill(first, numbers));
+                    for (place, number) in piece.iter_mut().zip(numbers) {
+                        // Below `length`, which is below 2^63.
+                        *place = number.cast_signed();
+                    }
                 }
             });
         });
         Ok(())
+    }
+
+    /// Elements of a distribution whose parameters differ. `columns` has for each parameter an array of float64, and how far
+    /// its index goes on from one place to the next in each dimension of `shape`, which is the shape of `out`.
+    ///
+    /// A refused call leaves `out` as it was if `is_kept`; without that the parameters are looked at once and not twice.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the parameters come before what every call takes"
+    )]
+    fn draw_each(
+        &self,
+        distribution: &Distribution,
+        columns: Vec<(Bound<'_, PyAny>, Vec<usize>)>,
+        shape: Vec<usize>,
+        is_kept: bool,
+        out: &Bound<'_, PyAny>,
+        start: Start,
+        threads: usize,
+    ) -> PyResult<()> {
+        let (py, entry) = (out.py(), distribution.entry);
+        let sources = columns
+            .iter()
+            .map(|(column, _)| Source::get(column))
+            .collect::<PyResult<Vec<_>>>()?;
+        let grid = Grid::new(shape);
+        let columns = sources
+            .iter()
+            .zip(columns.iter())
+            .map(|(source, (_, steps))| grid.column(source.numbers::<f64>()?, steps))
+            .collect::<PyResult<Vec<_>>>()?;
+        let buffer = Buffer::get(out, "out")?;
+        let elements = &self.elements;
+        let check = |columns: &[&[f64]]| entry.check_columns(elements, columns);
+        let check: Option<&CheckColumns<f64>> = if is_kept { Some(&check) } else { None };
+        match buffer.elements("out")? {
+            Out::F64(out) => fill_by_columns(
+                py,
+                out,
+                start,
+                threads,
+                &grid,
+                &columns,
+                check,
+                |first, columns, out| entry.fill_each(elements, columns, first, Numbers::F64(out)),
+            ),
+            Out::F32(out) => fill_by_columns(
+                py,
+                out,
+                start,
+                threads,
+                &grid,
+                &columns,
+                check,
+                |first, columns, out| entry.fill_each(elements, columns, first, Numbers::F32(out)),
+            ),
+            Out::I64(out) => fill_by_columns(
+                py,
+                out,
+                start,
+                threads,
+                &grid,
+                &columns,
+                check,
+                |first, columns, out| entry.fill_each(elements, columns, first, Numbers::I64(out)),
+            ),
+            _ => Err(not_of(entry)),
+        }
+    }
+
+    /// Integers whose ranges differ: two arrays of the type of `out`, as in `draw_each`. The second one is in the range if
+    /// `has_high`.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the ranges come before what every call takes"
+    )]
+    fn integers_each(
+        &self,
+        low: (Bound<'_, PyAny>, Vec<usize>),
+        high: (Bound<'_, PyAny>, Vec<usize>),
+        has_high: bool,
+        shape: Vec<usize>,
+        is_kept: bool,
+        out: &Bound<'_, PyAny>,
+        start: Start,
+        threads: usize,
+    ) -> PyResult<()> {
+        let py = out.py();
+        let (low_source, high_source) = (Source::get(&low.0)?, Source::get(&high.0)?);
+        let grid = Grid::new(shape);
+        let buffer = Buffer::get(out, "out")?;
+        macro_rules! fill {
+            ($type:ident, $out:ident) => {{
+                let columns = [
+                    grid.column(low_source.numbers::<$type>()?, &low.1)?,
+                    grid.column(high_source.numbers::<$type>()?, &high.1)?,
+                ];
+                let check = |columns: &[&[$type]]| check_ranges(columns, has_high);
+                let check: Option<&CheckColumns<$type>> = if is_kept { Some(&check) } else { None };
+                fill_by_columns(
+                    py,
+                    $out,
+                    start,
+                    threads,
+                    &grid,
+                    &columns,
+                    check,
+                    |first, columns, out| match self
+                        .elements
+                        .integers_each(columns[0], columns[1], has_high, first, out)
+                    {
+                        Err(ElementError::EmptyRange) => check_ranges(columns, has_high),
+                        other => other,
+                    },
+                )
+            }};
+        }
+        match buffer.elements("out")? {
+            Out::I8(out) => fill!(i8, out),
+            Out::I16(out) => fill!(i16, out),
+            Out::I32(out) => fill!(i32, out),
+            Out::I64(out) => fill!(i64, out),
+            Out::U8(out) => fill!(u8, out),
+            Out::U16(out) => fill!(u16, out),
+            Out::U32(out) => fill!(u32, out),
+            Out::U64(out) => fill!(u64, out),
+            Out::F32(_) | Out::F64(_) => Err(PyTypeError::new_err(
+                "out must have elements of an integer type",
+            )),
+        }
     }
 
     /// Elements of a distribution with these values of its parameters.
@@ -298,12 +441,36 @@ impl Elements {
     }
 }
 
+/// Whether each range has an integer. The second end is in it if `has_high`.
+fn check_ranges<T: PartialOrd>(columns: &[&[T]], has_high: bool) -> Result<(), ElementError> {
+    let ranges = || columns[0].iter().zip(columns[1]);
+    let are_right = if has_high {
+        ranges().fold(true, |all, (low, high)| all & (low <= high))
+    } else {
+        ranges().fold(true, |all, (low, high)| all & (low < high))
+    };
+    if are_right {
+        Ok(())
+    } else {
+        Err(ElementError::Parameter(if has_high {
+            "low > high"
+        } else {
+            "low >= high"
+        }))
+    }
+}
+
 fn past_the_end_of(length: u64) -> PyErr {
     PyValueError::new_err(format!("x has only {length} places"))
 }
 
-fn refused(error: ElementError) -> PyErr {
-    PyValueError::new_err(error.to_string())
+pub(crate) fn refused(error: ElementError) -> PyErr {
+    match error {
+        ElementError::Parameter(table::RANGE_IS_INFINITE) => {
+            PyOverflowError::new_err(table::RANGE_IS_INFINITE)
+        }
+        _ => PyValueError::new_err(error.to_string()),
+    }
 }
 
 /// The value of a parameter. A distribution that does not have it refuses.
@@ -350,7 +517,11 @@ fn fill_rows<T: Send + Copy>(
     };
     if width == 1 {
         let block = Block::new(start, out.len())?;
-        py.detach(|| block.fill(out, threads, |first, piece| expect_made(fill(first, piece))));
+        py.detach(|| {
+            block.fill(out, threads, |_, first, piece| {
+                expect_made(fill(first, piece))
+            })
+        });
         return Ok(());
     }
     let (first, outer) = start;
@@ -427,6 +598,12 @@ impl Distribution {
     fn dtypes(&self) -> Vec<&'static str> {
         let numbers = self.entry.numbers.iter();
         numbers.map(|number| number.dtype()).collect()
+    }
+
+    /// Whether parameters may be arrays: `draw_each`.
+    #[getter]
+    fn takes_columns(&self) -> bool {
+        self.entry.takes_columns()
     }
 
     /// If an element is a row: the parameter that says how many numbers it has.

@@ -4,6 +4,7 @@
 //! secrets        the engine of the process: bytes, integers, fractions, text, identifiers; reseeds, mixed data, sandboxes
 //! buffer         an object of Python with memory that is written to, and what its elements are
 //! block          which elements of an array a call makes, cut into pieces for threads
+//! columns        parameters that are arrays, beside the elements of a block
 //! elements       arrays whose element i depends on the name and on i alone, by the table of distributions
 //! bit_generator  a stream behind a buffer, and the functions that NumPy calls, written into its struct
 //! ```
@@ -14,6 +15,7 @@
 mod bit_generator;
 mod block;
 mod buffer;
+mod columns;
 mod elements;
 mod secrets;
 

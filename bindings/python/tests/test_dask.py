@@ -37,6 +37,16 @@ PARAMETERS = {
     "geometric": {"p": 0.25},
     "binomial": {"n": 20, "p": 0.3},
     "poisson": {"lam": 4.5},
+    "laplace": {"scale": 2.0},
+    "f": {"dfnum": 3, "dfden": 5},
+    "hypergeometric": {"ngood": 30, "nbad": 20, "nsample": 10},
+}
+# Parameters that are arrays, for the shape (120, 75).
+COLUMNS = {
+    "normal": {"loc": np.arange(75.0), "scale": np.linspace(1, 2, 120)[:, None]},
+    "uniform": {"low": 0, "high": np.linspace(1, 2, 120 * 75).reshape(120, 75)},
+    "poisson": {"lam": np.linspace(0, 30, 75)},
+    "integers": {"low": 5, "high": np.arange(6, 81)},
 }
 kinds = pytest.mark.parametrize("kind", KINDS)
 
@@ -76,10 +86,23 @@ def test_the_chunks_of_a_distribution_do_not_matter(method):
         np.testing.assert_array_equal(array.compute(scheduler="threads"), expected)
 
 
+@pytest.mark.parametrize("method", COLUMNS)
+@pytest.mark.parametrize("with_size", [True, False])
+def test_parameters_that_are_arrays_are_cut_with_the_chunks(method, with_size):
+    size = {"size": SHAPE} if with_size or method in ("poisson", "integers") else {}
+    expected = getattr(Elements(5, "1/2").elements, method)(**COLUMNS[method], **size)
+    assert expected.shape == SHAPE
+    lazy = {name: da.from_array(value, chunks=11) if np.ndim(value) else value for name, value in COLUMNS[method].items()}
+    for parameters in (COLUMNS[method], lazy):
+        for chunks in (-1, (13, 17)):
+            array = getattr(Elements(5, "1/2"), method)(**parameters, **size, chunks=chunks)
+            assert array.dtype == expected.dtype
+            np.testing.assert_array_equal(array.compute(scheduler="threads"), expected)
+
+
 def test_every_method_of_one_number_an_element_is_there():
-    blocks = [name for name, method in vars(wr.Elements).items() if takes_blocks(method)]
-    blocks += [name for name, method in vars(wr.Elements.__mro__[1]).items() if takes_blocks(method)]
-    assert len(blocks) == 17 and [name for name in blocks if not hasattr(Elements, name)] == []
+    blocks = [name for name in dir(wr.Elements) if takes_blocks(getattr(wr.Elements, name))]
+    assert len(blocks) == 35 and [name for name in blocks if not hasattr(Elements, name)] == []
 
 
 def takes_blocks(method):

@@ -180,3 +180,86 @@ def test_paths_beside_each_other():
         counts = np.bincount((uniform * 100).astype(int), minlength=100)
         assert_chi_square(counts, len(uniform) / 100)
     assert abs(np.corrcoef(numbers[:-1], numbers[1:])[0, 1]) < 6 / math.sqrt(len(numbers))
+
+
+# The distributions that SciPy has, with parameters on both sides of every threshold: method, arguments, SciPy's.
+OF_SCIPY = [
+    ("laplace", (1, 2), ("laplace", 1, 2)),
+    ("logistic", (1, 2), ("logistic", 1, 2)),
+    ("gumbel", (1, 2), ("gumbel_r", 1, 2)),
+    ("rayleigh", (2,), ("rayleigh", 0, 2)),
+    ("pareto", (3,), ("lomax", 3)),
+    ("power", (3,), ("powerlaw", 3)),
+    ("power", (0.2,), ("powerlaw", 0.2)),
+    ("triangular", (-1, 0.5, 3), ("triang", 0.375, -1, 4)),
+    ("vonmises", (0, 0), ("vonmises", 1e-12)),
+    ("vonmises", (0, 0.3), ("vonmises", 0.3)),
+    ("vonmises", (0, 40), ("vonmises", 40)),
+    ("wald", (3, 2), ("invgauss", 1.5, 0, 2)),
+    ("wald", (0.1, 50), ("invgauss", 0.002, 0, 50)),
+    ("standard_gamma", (0.4,), ("gamma", 0.4)),
+    ("standard_exponential", (), ("expon",)),
+    ("f", (3, 5), ("f", 3, 5)),
+    ("f", (0.5, 0.7), ("f", 0.5, 0.7)),
+    ("noncentral_chisquare", (3, 20), ("ncx2", 3, 20)),
+    ("noncentral_chisquare", (0.7, 3), ("ncx2", 0.7, 3)),
+    ("noncentral_chisquare", (0.7, 30), ("ncx2", 0.7, 30)),
+    ("noncentral_f", (3, 20, 3), ("ncf", 3, 20, 3)),
+    ("negative_binomial", (2.5, 0.3), ("nbinom", 2.5, 0.3)),
+    ("negative_binomial", (90, 0.3), ("nbinom", 90, 0.3)),
+    ("hypergeometric", (30, 50, 7), ("hypergeom", 80, 30, 7)),
+    ("hypergeometric", (50, 30, 70), ("hypergeom", 80, 50, 70)),
+    ("hypergeometric", (300, 500, 70), ("hypergeom", 800, 300, 70)),
+    ("hypergeometric", (500, 300, 700), ("hypergeom", 800, 500, 700)),
+    ("hypergeometric", (100_000, 10**9, 80_000), ("hypergeom", 10**9 + 100_000, 100_000, 80_000)),
+    ("logseries", (0.3,), ("logser", 0.3)),
+    ("logseries", (0.99,), ("logser", 0.99)),
+    ("zipf", (1.6,), ("zipf", 1.6)),
+    ("zipf", (4.0,), ("zipf", 4.0)),
+]
+
+
+@pytest.mark.parametrize(("method", "arguments", "theirs"), OF_SCIPY)
+def test_numbers_follow_the_distributions_of_scipy(method, arguments, theirs, draws):
+    stats = pytest.importorskip("scipy.stats")
+    distribution = getattr(stats, theirs[0])(*theirs[1:])
+    draws = min(draws, 200_000)
+    numbers = getattr(Elements(2026, "8"), method)(*arguments, size=draws)
+    if numbers.dtype == np.float64:
+        assert stats.kstest(numbers, distribution.cdf).pvalue > 1e-4
+        return
+    # Cells of single counts, as long as 50 numbers are expected in each, and the rest.
+    values = np.unique(np.quantile(numbers, np.linspace(0, 1, 60)).astype(int))
+    if method == "zipf":
+        # SciPy sums all probabilities, which takes minutes.
+        zeta = pytest.importorskip("scipy.special").zeta
+        below = 1 - zeta(arguments[0], values + 1.0) / zeta(arguments[0])
+    else:
+        below = distribution.cdf(values)
+    expected = np.diff(np.concatenate([[0], below, [1]])) * draws
+    counts = np.bincount(np.searchsorted(values, numbers), minlength=len(values) + 1)
+    large = expected > 50
+    counts = np.append(counts[large], counts[~large].sum())
+    expected = np.append(expected[large], expected[~large].sum())
+    counts, expected = (x[expected > 0] for x in (counts, expected))
+    assert counts.sum() == draws
+    chi_square = ((counts - expected) ** 2 / np.maximum(expected, 1)).sum()
+    assert stats.chi2(len(counts) - 1).sf(chi_square) > 1e-4, (counts, expected)
+
+
+def test_angles_are_around_their_mean_and_within_a_turn():
+    angles = Elements(5).vonmises(3.0, 2.0, 100_000)
+    assert np.abs(angles).max() <= math.pi and (angles < 0).any()
+    assert abs(np.angle(np.exp(1j * angles).mean()) - 3.0) < 0.01
+    np.testing.assert_allclose(Elements(5).vonmises(3.0 + 20 * math.pi, 2.0, 1000), angles[:1000], atol=1e-12)
+
+
+def test_colours_of_balls_have_the_moments_of_their_distribution():
+    colors, sample, draws = np.array([16, 8, 4, 0]), 12, 100_000
+    rows = Elements(5).multivariate_hypergeometric(colors, sample, draws)
+    assert (rows.sum(1) == sample).all() and (rows <= colors).all() and (rows >= 0).all()
+    total = colors.sum()
+    share = colors / total
+    covariance = sample * (total - sample) / (total - 1) * (np.diag(share) - np.outer(share, share))
+    assert np.abs(rows.mean(0) - sample * share).max() < 0.02
+    assert np.abs(np.cov(rows.T) - covariance).max() < 0.05

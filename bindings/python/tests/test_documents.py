@@ -1,6 +1,8 @@
 """Names, types and documentation: what a user types first, what mypy says, and the programs in documents and docstrings."""
 
 import doctest
+import inspect
+import pickle
 import re
 import subprocess
 import sys
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 import wellspring
-from wellspring.random import Elements, _bit_generators, _elements, default_rng
+from wellspring.random import Elements, _bit_generators, _distributions, _elements, default_rng
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCUMENTS = ["docs/start/python.md", "docs/how-to/science.md", "bindings/python/README.md"]
@@ -37,6 +39,59 @@ def test_every_program_runs_and_prints_what_it_says(document, number, capsys):
         pytest.importorskip(package)
     said = re.findall(r"^# ([0-9a-f]{64})$", program, re.MULTILINE)
     assert run(program, capsys)[1] == said
+
+
+def test_the_table_of_numpys_methods_is_whole_and_true():
+    text = (ROOT / "docs/start/python.md").read_text()
+    table = text[text.index("| NumPy's `Generator` |") :].partition("\n\n")[0].splitlines()[2:]
+    said = {}
+    for line in table:
+        names, here = line.strip("|").split("|")[:2]
+        said |= dict.fromkeys(re.findall(r"`(\w+)`", names), here.strip())
+    assert said.keys() == {name for name in dir(np.random.Generator) if not name.startswith("_")}
+    for name, here in said.items():
+        assert hasattr(Elements, name) == (here == "yes"), name
+        if here != "yes":
+            with pytest.raises(AttributeError, match=f"{name}'; take "):
+                getattr(Elements(5), name)
+        else:
+            # Our methods have NumPy's parameters, in its order.
+            theirs = inspect.signature(getattr(np.random.Generator, name)).parameters if name != "bytes" else {}
+            ours = list(inspect.signature(getattr(Elements, name)).parameters)
+            wanted = [word for word in theirs if word in ours]
+            assert [word for word in ours if word in theirs] == wanted, name
+            assert set(theirs) - set(ours) <= {"dtype", "method", "check_valid", "tol"}, name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'$"):
+        _ = Elements(5).nothing
+
+
+def test_every_generator_says_its_algorithm_seed_and_path():
+    from wellspring import random
+
+    kinds = [getattr(random, name) for name in random.__all__ if hasattr(getattr(random, name), "algorithm")]
+    made = [kind(2026, path="3/17") for kind in kinds if kind not in (random.StreamBitGenerator, Elements)]
+    assert len(made) == 8
+    sequence = np.random.SeedSequence(2026, spawn_key=(3, 17))
+    for one in [*made, Elements(2026, "3/17"), Elements(sequence), pickle.loads(pickle.dumps(Elements(sequence)))]:
+        assert one.algorithm in repr(one) and "2026" in repr(one) and "(3, 17)" in repr(one)
+    assert eval(repr(Elements(2026, "3/17"))) == Elements(2026, "3/17")
+
+
+def test_children_are_new_arrays_at_each_next():
+    names = Elements(5, 1).children()
+    assert [next(names).path for _ in range(3)] == [(1, 0), (1, 1), (1, 2)]
+    assert next(Elements(5, 1).children(7)) == Elements(5, "1/7")
+    assert len({next(names).random() for _ in range(100)}) == 100
+
+
+def test_the_check_says_ok_or_differs(capsys, monkeypatch):
+    from wellspring.random import __main__ as check
+
+    result = subprocess.run([sys.executable, "-m", "wellspring.random", "--check"], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, f"ok {check.EXPECTED}\n")
+    assert f"# {check.EXPECTED}\n" in (ROOT / "docs/how-to/science.md").read_text()
+    monkeypatch.setattr(check, "EXPECTED", "0" * 64)
+    assert check.checked().startswith("differs ")
 
 
 @pytest.mark.parametrize("package", ["pandas", "pyarrow", "polars"])
@@ -113,7 +168,10 @@ def public_things():
 def test_every_public_name_has_examples_and_they_run(name):
     thing, names = next((thing, names) for other, thing, names in public_things() if other == name)
     names = {**names, **vars(_bit_generators), **vars(_elements), thing.__name__: thing}
-    found = [test for test in doctest.DocTestFinder(recurse=True).find(thing, name, globs=names) if test.examples]
+    finder = doctest.DocTestFinder(recurse=True)
+    # The methods of a base class are not found in the class.
+    bases = [_distributions.Distributions] if thing is Elements else []
+    found = [test for kind in (thing, *bases) for test in finder.find(kind, name, globs=names) if test.examples]
     runner = doctest.DocTestRunner(verbose=False)
     for test in found:
         runner.run(test)
@@ -122,13 +180,14 @@ def test_every_public_name_has_examples_and_they_run(name):
     assert found or inherited, name
     if thing is Elements:
         described = {test.name.rpartition(".")[2] for test in found}
-        methods = {method for method in vars(Elements) if not method.startswith("_")}
+        methods = {method for kind in (thing, *bases) for method in vars(kind) if not method.startswith("_")}
         assert methods - described == {"algorithm", "seed", "path"}
 
 
 PROGRAM = """
 import numpy as np
 import wellspring
+from numpy.typing import NDArray
 from wellspring import random, secrets
 
 key: bytes = wellspring.token_bytes(32)
@@ -142,7 +201,29 @@ place: int = child.position
 wrong: int = secrets.token_hex()
 also_wrong: random.ChaCha8 = random.Engine()
 random.Elements(5, threads="2")
+# The types of arrays.
+e = random.Elements(5)
+single: float = e.normal(0, 1)
+whole: NDArray[np.float64] = e.normal(0, 1, 5)
+by_parameters: NDArray[np.float64] = e.normal([0, 1], 1)
+narrow: NDArray[np.float32] = e.random((5, 3), dtype="float32")
+counts: NDArray[np.int64] = e.poisson(whole)
+count: int = e.poisson(5)
+small: NDArray[np.uint8] = e.integers(0, 5, 3, np.uint8)
+filled: NDArray[np.float64] = e.gamma(whole, out=whole)
+rows: NDArray[np.float64] = e.dirichlet([1, 2], 5)
+chosen: NDArray[np.int64] = e.choice(5, 3)
+order: NDArray[np.int64] = e.permutation(5)
+not_narrow: NDArray[np.float32] = e.random(5)
+no_array: NDArray[np.int64] = e.integers(7)
+no_counts: NDArray[np.int64] = e.gamma(1, 1, 7)
 """
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """The types of NumPy take mypy most of its time: they are read once."""
+    return tmp_path_factory.mktemp("mypy")
 
 
 def mypy(*arguments):
@@ -153,20 +234,38 @@ def mypy(*arguments):
     return result.stdout.splitlines()
 
 
-def test_the_package_has_its_types(tmp_path, monkeypatch):
+def test_the_package_has_its_types(tmp_path, monkeypatch, cache):
     folder = Path(wellspring.__file__).parent
     assert (folder / "py.typed").exists() and (folder / "_native.pyi").exists()
     # In an empty folder: mypy takes packages below the current one for the program's own.
     monkeypatch.chdir(tmp_path)
-    assert mypy("--cache-dir=/dev/null", "-p", "wellspring") == []
+    assert mypy(f"--cache-dir={cache}", "-p", "wellspring") == []
 
 
-def test_a_program_is_checked(tmp_path):
+def test_a_program_is_checked(tmp_path, cache):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)
-    wrong = [line.split(":")[1] for line in mypy("--cache-dir=/dev/null", path) if ": error:" in line]
-    first_wrong = PROGRAM.splitlines().index("wrong: int = secrets.token_hex()") + 1
-    assert wrong == [str(first_wrong), str(first_wrong + 1), str(first_wrong + 2)]
+    wrong = [line.split(":")[1] for line in mypy(f"--cache-dir={cache}", path) if ": error:" in line]
+    names = ("wrong:", "also_wrong:", 'random.Elements(5, threads="2")', "not_narrow:", "no_array:", "no_counts:")
+    lines = PROGRAM.splitlines()
+    assert wrong == [str(i) for i, line in enumerate(lines, 1) if line.startswith(names)]
+
+
+def test_the_stub_of_the_distributions_is_made_of_the_table(tmp_path):
+    path = Path(__file__).parents[1] / "stubs.py"
+    stubs = {"__file__": str(path), "__name__": "stubs"}
+    exec(compile(path.read_text(), str(path), "exec"), stubs)  # noqa: S102
+    assert (Path(wellspring.__file__).parent / "random/_distributions.pyi").read_text() == stubs["made"]()
+
+
+def test_the_stubs_are_what_is_there(tmp_path, monkeypatch, cache):
+    pytest.importorskip("mypy")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mypy.ini").write_text(f"[mypy]\nstrict = True\ncache_dir = {cache}\n")
+    modules = ["wellspring._native", "wellspring.random._distributions", "wellspring.random._elements"]
+    command = [sys.executable, "-m", "mypy.stubtest", "--concise", "--mypy-config-file", "mypy.ini", *modules]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_the_stub_has_every_native_name():

@@ -95,6 +95,30 @@ REFUSED = [
     ("poisson", (1e19,)),
     ("geometric", (0,)),
     ("geometric", (1.5,)),
+    ("laplace", (0, -1)),
+    ("gumbel", (0, -1)),
+    ("logistic", (0, -1)),
+    ("rayleigh", (-1,)),
+    ("pareto", (0,)),
+    ("power", (0,)),
+    ("triangular", (2, 1, 3)),
+    ("triangular", (1, 4, 3)),
+    ("triangular", (1, 1, 1)),
+    ("vonmises", (0, -1)),
+    ("wald", (0, 1)),
+    ("wald", (1, 0)),
+    ("f", (0, 1)),
+    ("noncentral_f", (1, 1, -1)),
+    ("noncentral_chisquare", (0, 1)),
+    ("negative_binomial", (0, 0.5)),
+    ("negative_binomial", (1, 0)),
+    ("negative_binomial", (1e18, 1e-3)),
+    ("hypergeometric", (-1, 2, 1)),
+    ("hypergeometric", (1, 2, 4)),
+    ("logseries", (1,)),
+    ("zipf", (1,)),
+    ("multivariate_hypergeometric", ([1, 2], 4)),
+    ("multivariate_hypergeometric", ([-1, 2], 1)),
     ("dirichlet", ([1, -1],)),
     ("multinomial", (5, [0.7, 0.7, 0.1])),
     ("multinomial", (5, [-0.1, 0.7])),
@@ -187,7 +211,7 @@ def test_scrambled_points_are_as_even_as_those_of_scipy_and_each_name_has_its_ow
 
 
 # Arguments that are not parameters of a distribution.
-OTHERS = {"self", "size", "dtype", "out", "first", "at", "of", "scramble", "endpoint", "a", "replace"}
+OTHERS = {"self", "size", "dtype", "out", "first", "at", "of", "scramble", "endpoint", "replace", "axis", "shuffle"}
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -195,7 +219,8 @@ def test_every_method_has_the_parameters_of_the_table_of_distributions(name):
     line, given = TABLE[name], inspect.signature(getattr(Elements, name)).parameters
     wanted = sorted(line.parameters, key=lambda parameter: parameter.default is not None)
     own = {parameter.name for parameter in wanted}
-    named = [parameter for parameter in given.values() if parameter.name in own or parameter.name not in OTHERS]
+    others = OTHERS | ({"a"} if name == "choice" else set())
+    named = [parameter for parameter in given.values() if parameter.name in own or parameter.name not in others]
     assert [parameter.name for parameter in named] == [parameter.name for parameter in wanted]
     # NumPy lets them out.
     optional = {"integers": ["high"], "choice": ["p"]}.get(name, [])
@@ -207,13 +232,21 @@ def test_every_method_has_the_parameters_of_the_table_of_distributions(name):
 
 
 def test_no_method_for_arrays_is_missing_in_the_table_of_distributions():
-    methods = {name for name in vars(Elements) if not name.startswith("_")}
-    assert methods - TABLE.keys() == {"algorithm", "seed", "path", "child", "fill", "bytes", "permutation", "shuffle"}
+    methods = {name for kind in (Elements, *Elements.__bases__) for name in vars(kind) if not name.startswith("_")}
+    assert methods - TABLE.keys() == {
+        *("algorithm", "seed", "path", "child", "children", "fill", "bytes", "permutation", "permuted", "shuffle")
+    }
 
 
 def usual(line):
     """Values in the bounds of all parameters."""
-    values = {"integers": {"low": 0, "high": 9}, "truncated_normal": {"low": -1.0, "high": 2.0}}.get(line.name, {})
+    values = {
+        "integers": {"low": 0, "high": 9},
+        "truncated_normal": {"low": -1.0, "high": 2.0},
+        "triangular": {"left": -1.0, "right": 2.0},
+        "zipf": {"a": 2.0},
+        "multivariate_hypergeometric": {"colors": [3, 4]},
+    }.get(line.name, {})
     usual_ones = {"float": 0.5, "int": 5, "vector": [0.25, 0.75], "matrix": [[1.0, 0.5], [0.5, 2.0]]}
     given = {parameter.name: values.get(parameter.name, usual_ones[parameter.kind]) for parameter in line.parameters}
     return {"a": 2, **given} if line.name == "choice" else given

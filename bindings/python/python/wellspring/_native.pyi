@@ -1,11 +1,19 @@
 """Where wellspring computes. Private: take the functions of the package."""
 
 import builtins
-from typing import Any
+from typing import Any, final
+
+__all__ = [
+    "Distribution", "Elements", "Parameter", "Stream", "distributions", "diverge_from_clones", "fill",
+    "install_engine", "mix", "prepare_for_sandbox", "randbelow", "randbits", "random", "reseed", "token_bytes",
+    "token_hex", "token_urlsafe", "trace_id", "ulid", "uuid4_bytes", "uuid4_text", "uuid7_bytes", "uuid7_text",
+]
 
 # Any object with the buffer protocol. The type for it came with Python 3.12.
 _Buffer = Any
 _Start = tuple[int, list[tuple[int, int]]]
+# An array, and how far its index goes on in each dimension of the elements.
+_Column = tuple[_Buffer, list[int]]
 _Words = tuple[int, int, int, int] | list[int]
 
 def diverge_from_clones() -> int:
@@ -77,6 +85,7 @@ def trace_id(nbytes: int = 16) -> str:
 
 def install_engine(capsule: Any) -> None: ...
 
+@final
 class Stream:
     def __new__(cls, algorithm: str, words: _Words) -> Stream: ...
     def install(self, capsule: Any) -> None: ...
@@ -88,6 +97,7 @@ class Stream:
     def fill(self, out: _Buffer) -> None: ...
     def bytes(self, length: int) -> builtins.bytes: ...
 
+@final
 class Elements:
     def __new__(cls, algorithm: str, seed: int, path: list[int] | tuple[int, ...]) -> Elements: ...
     @staticmethod
@@ -101,10 +111,32 @@ class Elements:
     def draw(
         self, distribution: Distribution, values: list[Any], out: _Buffer, start: _Start, threads: int
     ) -> None: ...
+    def draw_each(
+        self,
+        distribution: Distribution,
+        columns: list[_Column],
+        shape: list[int],
+        is_kept: bool,
+        out: _Buffer,
+        start: _Start,
+        threads: int,
+    ) -> None: ...
+    def integers_each(
+        self,
+        low: _Column,
+        high: _Column,
+        has_high: bool,
+        shape: list[int],
+        is_kept: bool,
+        out: _Buffer,
+        start: _Start,
+        threads: int,
+    ) -> None: ...
     def sobol(self, dimensions: int, scramble: bool, out: _Buffer, first: int, threads: int) -> None: ...
     def halton(self, dimensions: int, scramble: bool, out: _Buffer, first: int, threads: int) -> None: ...
     def shuffle(self, x: _Buffer) -> None: ...
 
+@final
 class Distribution:
     """A line of the table of distributions."""
 
@@ -121,9 +153,14 @@ class Distribution:
         """The types of numbers, the default first."""
 
     @property
+    def takes_columns(self) -> bool:
+        """Whether parameters may be arrays: `draw_each`."""
+
+    @property
     def row(self) -> int | None:
         """If an element is a row: the parameter that says how many numbers it has."""
 
+@final
 class Parameter:
     """A parameter of a distribution. The bounds of a vector hold for each of its numbers."""
 

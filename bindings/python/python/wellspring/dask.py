@@ -26,6 +26,7 @@ except ModuleNotFoundError as missing:
 
 from wellspring.random import Elements as Arrays
 from wellspring.random._arguments import Path, checked_shape
+from wellspring.random._columns import is_array
 
 __all__ = ["Elements"]
 
@@ -44,11 +45,16 @@ def _in_chunks(method: Callable[..., Any]) -> Callable[..., Any]:
     def made(*arguments: Any, **keywords: Any) -> Any:
         named = signature.bind(*arguments, **keywords).arguments
         elements, chunks = named.pop("self").elements, named.pop("chunks", "auto")
-        shape = checked_shape(named.pop("size", None), "size")
-        given = {"elements": elements, "method": method.__name__, "arguments": named, "of": shape}
-        # A wrong argument is an error here and not on a worker.
+        arrays = {name: da.asarray(named.pop(name)) for name in list(named) if name != "size" and is_array(named[name])}
+        size = named.pop("size", None)
+        if size is None and arrays:
+            size = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+        shape = checked_shape(size, "size")
+        given = {"elements": elements, "method": method.__name__, "arguments": named, "names": tuple(arrays), "of": shape}
+        # A wrong argument is an error here and not on a worker; what is in an array is looked at there.
         nothing = tuple(0 for _ in shape)
-        return _chunked(_made, given, shape, chunks, _block(given, nothing, nothing).dtype)
+        empty = [np.empty((0,) * array.ndim, array.dtype) for array in arrays.values()]
+        return _chunked(_made, given, shape, chunks, _block(given, nothing, nothing, empty).dtype, tuple(arrays.values()))
 
     made.__signature__ = signature  # type: ignore[attr-defined]
     summary = (method.__doc__ or "").partition("\n")[0]
@@ -66,6 +72,9 @@ class Elements:
         # Dask has a thread for each core already.
         self._elements = Arrays(seed, path, algorithm, threads=1)
 
+    def __repr__(self) -> str:
+        return f"<of Dask: {self._elements!r}>"
+
     @property
     def elements(self) -> Arrays:
         """The same arrays without Dask."""
@@ -75,18 +84,36 @@ class Elements:
     uniform = _in_chunks(Arrays.uniform)
     standard_normal = _in_chunks(Arrays.standard_normal)
     normal = _in_chunks(Arrays.normal)
+    standard_exponential = _in_chunks(Arrays.standard_exponential)
     exponential = _in_chunks(Arrays.exponential)
     integers = _in_chunks(Arrays.integers)
+    laplace = _in_chunks(Arrays.laplace)
+    logistic = _in_chunks(Arrays.logistic)
+    gumbel = _in_chunks(Arrays.gumbel)
     lognormal = _in_chunks(Arrays.lognormal)
+    truncated_normal = _in_chunks(Arrays.truncated_normal)
     weibull = _in_chunks(Arrays.weibull)
+    rayleigh = _in_chunks(Arrays.rayleigh)
+    pareto = _in_chunks(Arrays.pareto)
+    power = _in_chunks(Arrays.power)
+    triangular = _in_chunks(Arrays.triangular)
+    vonmises = _in_chunks(Arrays.vonmises)
+    wald = _in_chunks(Arrays.wald)
     standard_cauchy = _in_chunks(Arrays.standard_cauchy)
+    standard_gamma = _in_chunks(Arrays.standard_gamma)
     gamma = _in_chunks(Arrays.gamma)
     chisquare = _in_chunks(Arrays.chisquare)
+    noncentral_chisquare = _in_chunks(Arrays.noncentral_chisquare)
     beta = _in_chunks(Arrays.beta)
+    f = _in_chunks(Arrays.f)
+    noncentral_f = _in_chunks(Arrays.noncentral_f)
     standard_t = _in_chunks(Arrays.standard_t)
-    truncated_normal = _in_chunks(Arrays.truncated_normal)
     geometric = _in_chunks(Arrays.geometric)
     binomial = _in_chunks(Arrays.binomial)
+    negative_binomial = _in_chunks(Arrays.negative_binomial)
+    hypergeometric = _in_chunks(Arrays.hypergeometric)
+    logseries = _in_chunks(Arrays.logseries)
+    zipf = _in_chunks(Arrays.zipf)
     poisson = _in_chunks(Arrays.poisson)
 
     def permutation(self, n: int, *, chunks: Any = "auto") -> Any:
@@ -95,13 +122,17 @@ class Elements:
         return _chunked(_permuted, {"elements": self._elements, "n": length}, (length,), chunks, np.dtype("int64"))
 
 
-def _chunked(make: Any, given: dict[str, Any], shape: tuple[int, ...], chunks: Any, dtype: np.dtype[Any]) -> Any:
+def _chunked(
+    make: Any, given: dict[str, Any], shape: tuple[int, ...], chunks: Any, dtype: np.dtype[Any], arrays: Any = ()
+) -> Any:
     normal = da.core.normalize_chunks(chunks, shape, dtype=dtype)
     if not shape:
         raise ValueError("size must have at least one dimension")
     # The name says what is in the array, so that Dask computes the same array once.
-    name = f"wellspring-{tokenize(make.__name__, given, normal)}"
-    return da.map_blocks(make, given, chunks=normal, dtype=dtype, meta=np.empty((0,) * len(shape), dtype), name=name)
+    name = f"wellspring-{tokenize(make.__name__, given, normal, arrays)}"
+    # Each chunk gets its part of the parameters that are arrays.
+    parts = [da.broadcast_to(array, shape).rechunk(normal) for array in arrays]
+    return da.map_blocks(make, given, *parts, chunks=normal, dtype=dtype, meta=np.empty((0,) * len(shape), dtype), name=name)
 
 
 def _place(block_info: Any) -> list[tuple[int, int]]:
@@ -110,9 +141,9 @@ def _place(block_info: Any) -> list[tuple[int, int]]:
     return location
 
 
-def _made(given: dict[str, Any], block_info: Any = None) -> Any:
+def _made(given: dict[str, Any], *parts: Any, block_info: Any = None) -> Any:
     place = _place(block_info)
-    return _block(given, tuple(begin for begin, _ in place), tuple(end - begin for begin, end in place))
+    return _block(given, tuple(begin for begin, _ in place), tuple(end - begin for begin, end in place), parts)
 
 
 def _permuted(given: dict[str, Any], block_info: Any = None) -> Any:
@@ -120,6 +151,7 @@ def _permuted(given: dict[str, Any], block_info: Any = None) -> Any:
     return given["elements"].permutation(given["n"], end - begin, first=begin)
 
 
-def _block(given: dict[str, Any], at: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+def _block(given: dict[str, Any], at: tuple[int, ...], shape: tuple[int, ...], parts: Any) -> Any:
     method = getattr(given["elements"], given["method"])
-    return method(**given["arguments"], size=shape, at=at, of=given["of"])
+    arrays = dict(zip(given["names"], parts, strict=True))
+    return method(**given["arguments"], **arrays, size=shape, at=at, of=given["of"])

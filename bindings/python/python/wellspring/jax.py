@@ -161,6 +161,11 @@ class Elements:
 
     def __init__(self, seed: Any, path: Path = ()) -> None:
         self.key = np.array(_devices.key_words(seed, path), np.uint32)
+        # Not a part of the pytree: a compiled program serves all names.
+        self._name = _devices.name_of(seed, path)
+
+    def __repr__(self) -> str:
+        return f"<of JAX: chacha8, {getattr(self, '_name', 'inside of a program')}>"
 
     def bits(self, size: Any, dtype: Any = "uint32", *, first: Any = 0, at: Any = None, of: Any = None) -> Any:
         """Return the words of the stream, as uint32 or uint64."""

@@ -185,8 +185,12 @@ class Elements:
     def __init__(self, seed: Any, path: Path = (), device: Any = "cpu") -> None:
         self.device = torch.device(device)
         words = [_devices.signed(word, 32) for word in _devices.key_words(seed, path)]
+        self._name = _devices.name_of(seed, path)
         # A tensor: a compiled program then serves all names.
         self._key = torch.tensor(words, dtype=torch.int32, device=self.device)
+
+    def __repr__(self) -> str:
+        return f"<of PyTorch, {self.device}: chacha8, {self._name}>"
 
     def bits(self, size: Any, dtype: Any = torch.uint32, *, first: int = 0, at: Any = None, of: Any = None) -> Any:
         """Return the words of the stream, as uint32 or uint64, or the same bits as int32 or int64."""

@@ -74,6 +74,23 @@ pub(super) enum Kind {
     Sphere = 22,
     Sobol = 23,
     Halton = 24,
+    Laplace = 25,
+    Gumbel = 26,
+    Logistic = 27,
+    Rayleigh = 28,
+    Pareto = 29,
+    Power = 30,
+    Triangular = 31,
+    VonMises = 32,
+    Wald = 33,
+    F = 34,
+    NoncentralChiSquare = 35,
+    NoncentralF = 36,
+    NegativeBinomial = 37,
+    Hypergeometric = 38,
+    LogSeries = 39,
+    Zipf = 40,
+    MultivariateHypergeometric = 41,
 }
 
 impl Kind {

@@ -69,13 +69,30 @@ pub(super) fn ln_1p(x: f64) -> f64 {
 /// e^`x`, to within 2 units in the last place; infinite or 0 where that is the nearest number.
 #[inline(always)]
 pub(super) fn exp(x: f64) -> f64 {
+    let (exponent, above_1) = exp_parts(x);
+    scaled(1.0 + above_1, exponent)
+}
+
+/// e^`x` - 1, to within 8 units in the last place.
+#[inline(always)]
+pub(super) fn exp_m1(x: f64) -> f64 {
+    let (exponent, above_1) = exp_parts(x);
+    if exponent == 0 {
+        above_1
+    } else {
+        scaled(1.0 + above_1, exponent) - 1.0
+    }
+}
+
+/// e^`x` as 2^n (1 + y): n, and y between -0.3 and 0.42.
+#[inline(always)]
+fn exp_parts(x: f64) -> (i64, f64) {
     // Floats of this size are integers: the lowest bits of `rounded` are n.
     const TO_INTEGER: f64 = 6_755_399_441_055_744.0;
     let x = x.clamp(-746.0, 710.0);
     let rounded = x * core::f64::consts::LOG2_E + TO_INTEGER;
     let n = rounded - TO_INTEGER;
     let exponent = rounded.to_bits().wrapping_sub(TO_INTEGER.to_bits()) as i64;
-    // x = n ln 2 + r, with r between -0.347 and 0.347.
     let r = (x - n * LN_2_HIGH) - n * LN_2_LOW;
     // The Taylor series up to r^13 / 13!.
     let (r2, r4) = (r * r, (r * r) * (r * r));
@@ -84,10 +101,46 @@ pub(super) fn exp(x: f64) -> f64 {
     let high = (1.0 / 40_320.0 + r * (1.0 / 362_880.0))
         + r2 * (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0));
     let top = 1.0 / 479_001_600.0 + r * (1.0 / 6_227_020_800.0);
-    let series = 1.0 + (r + (low + r4 * (middle + r4 * (high + r4 * top))));
-    // 2^n in two factors: n reaches from -1077 to 1024.
+    (exponent, r + (low + r4 * (middle + r4 * (high + r4 * top))))
+}
+
+/// `number` 2^`exponent`, in two factors: the exponent reaches from -1077 to 1024.
+#[inline(always)]
+fn scaled(number: f64, exponent: i64) -> f64 {
     let half = exponent >> 1;
-    series * power_of_two(half) * power_of_two(exponent - half)
+    number * power_of_two(half) * power_of_two(exponent - half)
+}
+
+/// The angle from 0 to pi / 2 whose tangent is `x` >= 0, to within 2 units in the last place (the C library of FreeBSD).
+pub(super) fn atan(x: f64) -> f64 {
+    const COEFFICIENTS: [f64; 11] = [
+        3.333_333_333_333_293e-1,
+        -1.999_999_999_987_648_3e-1,
+        1.428_571_427_250_346_6e-1,
+        -1.111_111_040_546_235_6e-1,
+        9.090_887_133_436_507e-2,
+        -7.691_876_205_044_83e-2,
+        6.661_073_137_387_531e-2,
+        -5.833_570_133_790_573_5e-2,
+        4.976_877_994_615_932e-2,
+        -3.653_157_274_421_691_6e-2,
+        1.628_582_011_536_578_2e-2,
+    ];
+    // The angle of a point nearby, and the tangent of the angle between the two.
+    let (near, t) = if x < 0.4375 {
+        (0.0, x)
+    } else if x < 0.6875 {
+        (0.463_647_609_000_806_1, (2.0 * x - 1.0) / (2.0 + x))
+    } else if x < 1.1875 {
+        (core::f64::consts::FRAC_PI_4, (x - 1.0) / (x + 1.0))
+    } else if x < 2.4375 {
+        (0.982_793_723_247_329, (x - 1.5) / (1.0 + 1.5 * x))
+    } else {
+        (core::f64::consts::FRAC_PI_2, -1.0 / x)
+    };
+    let z = t * t;
+    let series = COEFFICIENTS.iter().rev().fold(0.0, |sum, c| c + z * sum);
+    near + (t - t * (z * series))
 }
 
 /// ln k! - ((k + 1/2) ln k - k + ln(2 pi) / 2) for an integer `k` >= 1: the error of Stirling's formula.
@@ -138,6 +191,24 @@ pub(super) fn ln_poisson(k: f64, mean: f64) -> f64 {
 pub(super) fn ln_binomial(k: f64, n: f64, p: f64, q: f64) -> f64 {
     // From two Poisson numbers with the means n p and n q, given their sum.
     ln_poisson(k, n * p) + ln_poisson(n - k, n * q)
+}
+
+/// The logarithm of the probability that `k` of the `sample` balls drawn from an urn have the first of two colours, with `first`
+/// and `second` balls; without the terms that `k` does not change (C. Loader).
+pub(super) fn ln_hypergeometric(k: f64, first: f64, second: f64, sample: f64) -> f64 {
+    // Given their sum, two binomial numbers with any common probability: here the one with the mean `sample`.
+    let p = sample / (first + second);
+    ln_binomial(k, first, p, 1.0 - p) + ln_binomial(sample - k, second, p, 1.0 - p)
+}
+
+/// The logarithm of the probability of 0 of the same distribution, complete.
+pub(super) fn ln_hypergeometric_of_0(first: f64, second: f64, sample: f64) -> f64 {
+    let total = first + second;
+    let p = sample / total;
+    let q = 1.0 - p;
+    // P(0 of first) P(sample of second) / P(sample of all), each binomial.
+    first * ln_1p(-p) + (ln_binomial(sample, second, p, q) - ln_poisson(second, second))
+        - (ln_binomial(sample, total, p, q) - ln_poisson(total, total))
 }
 
 #[cfg(test)]
@@ -211,8 +282,39 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn small_exponentials_and_angles_are_those_of_the_standard_library(
+            x in -700.0..700.0f64, small in -1.0..1.0f64, exponent in -40..40i32, near in 1.0..2.0f64,
+        ) {
+            for x in [x, small, small * 1e-9] {
+                prop_assert!(is_close(exp_m1(x), x.exp_m1(), 9.0), "{x}");
+            }
+            let tangent = near * power_of_two(exponent.into());
+            prop_assert!(is_close(atan(tangent), tangent.atan(), 3.0), "{tangent}");
+            prop_assert!(is_close(atan(near), near.atan(), 3.0), "{near}");
+        }
+
+        #[test]
+        fn probabilities_of_urns_are_those_of_statrs(first in 1..400u64, second in 1..400u64, share in 0.01..0.99f64) {
+            use statrs::distribution::{Discrete, Hypergeometric};
+            let (first, second) = (first.min(second), first.max(second));
+            let sample = ((first + second) as f64 * share / 2.0).ceil();
+            let theirs = Hypergeometric::new(first + second, first, sample as u64).unwrap();
+            let of_0 = ln_hypergeometric_of_0(first as f64, second as f64, sample);
+            prop_assert!((of_0 - theirs.ln_pmf(0)).abs() < 1e-9 * (1.0 + of_0.abs()), "{first} {second} {sample} {of_0}");
+            let own = |k: u64| ln_hypergeometric(k as f64, first as f64, second as f64, sample);
+            let last = first.min(sample as u64);
+            let difference = theirs.ln_pmf(last) - theirs.ln_pmf(0);
+            prop_assert!((own(last) - own(0) - difference).abs() < 1e-9 * (1.0 + difference.abs()), "{first} {second} {sample}");
+        }
+    }
+
     #[test]
     fn edges_are_exact() {
+        assert_eq!((exp_m1(0.0), atan(0.0)), (0.0, 0.0));
+        assert_eq!(exp_m1(f64::NEG_INFINITY), -1.0);
+        assert_eq!(atan(f64::INFINITY), core::f64::consts::FRAC_PI_2);
         assert_eq!((ln(1.0), ln_1p(0.0), exp(0.0)), (0.0, 0.0, 1.0));
         assert_eq!(exp(f64::INFINITY), f64::INFINITY);
         assert_eq!(exp(709.9), f64::INFINITY);

@@ -14,7 +14,7 @@ pub trait Integer: private::Sealed {}
 
 mod private {
     /// Private, so that other crates cannot implement it.
-    pub trait Sealed: Copy + PartialOrd {
+    pub trait Sealed: Copy + Ord {
         const IS_WIDE: bool;
         /// `high` - `low`, which is not negative.
         fn distance(low: Self, high: Self) -> u64;
@@ -165,6 +165,67 @@ where
     }
 }
 
+/// Converts words, each by its own range; the upper end is `past` past the range. Returns whether each range has an
+/// integer.
+struct ConvertEach<'a, const WORD_BYTES: usize, T, N, E> {
+    words: &'a [[u8; WORD_BYTES]],
+    low: &'a [T],
+    high: &'a [T],
+    past: u64,
+    start: u64,
+    out: &'a mut [T],
+    narrow: N,
+    exact: E,
+}
+
+impl<const WORD_BYTES: usize, T, N, E> SimdTask for ConvertEach<'_, WORD_BYTES, T, N, E>
+where
+    T: Integer,
+    N: Fn([u8; WORD_BYTES], Bound) -> (u64, bool),
+    E: Fn([u8; WORD_BYTES], u64, u64) -> u64,
+{
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let largest = |low, high| T::distance(low, high).wrapping_sub(self.past);
+        // The threshold is below its bound: with the bound in its place some words look rejected that are not.
+        let narrow = |word, low: T, high: T| {
+            let largest = largest(low, high);
+            // Beyond it, `exact` makes the integer.
+            let bound = largest.wrapping_add(1).min(1 << 32);
+            let threshold = bound;
+            let (integer, may_be_rejected) = (self.narrow)(word, Bound { bound, threshold });
+            (integer, may_be_rejected | (largest >= u64::from(u32::MAX)))
+        };
+        let groups = self.out.chunks_mut(GROUP).zip(self.words.chunks(GROUP));
+        let ranges = self.low.chunks(GROUP).zip(self.high.chunks(GROUP));
+        for (group, ((out, words), (low, high))) in groups.zip(ranges).enumerate() {
+            let each = || words.iter().zip(low).zip(high);
+            let (mut any_is_open, mut are_right) = (false, true);
+            for (place, ((word, low), high)) in out.iter_mut().zip(each()) {
+                let (integer, is_open) = narrow(*word, *low, *high);
+                *place = low.plus(integer);
+                any_is_open |= is_open;
+                are_right &= (low < high) | ((self.past == 0) & (low == high));
+            }
+            if !are_right {
+                return false;
+            }
+            if any_is_open {
+                for (index, (place, ((word, low), high))) in out.iter_mut().zip(each()).enumerate()
+                {
+                    if narrow(*word, *low, *high).1 {
+                        let index = self.start.wrapping_add((GROUP * group + index) as u64);
+                        *place = low.plus((self.exact)(*word, largest(*low, *high), index));
+                    }
+                }
+            }
+        }
+        true
+    }
+}
+
 impl Elements {
     /// Fills `out` with integers of a range, all of the same probability.
     ///
@@ -212,6 +273,103 @@ impl Elements {
         }
     }
 
+    /// Fills `out` with integers whose ranges differ: element i is from `low[i]` to `high[i]`, which is in the range if
+    /// `has_high`. It is the same number as [`integers`](Self::integers) gives of this range.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::EmptyRange`] if a range is empty, after a part of `out` was written, or there is not a range for each
+    /// element; [`ElementError::PastTheEnd`] if the last index is 2^64 or above.
+    pub fn integers_each<T: Integer>(
+        &self,
+        low: &[T],
+        high: &[T],
+        has_high: bool,
+        first: u64,
+        out: &mut [T],
+    ) -> Result<(), ElementError> {
+        if low.len() != out.len() || high.len() != out.len() {
+            return Err(ElementError::EmptyRange);
+        }
+        let ranges = (low, high, has_high);
+        if T::IS_WIDE {
+            let narrow = |word, bound: Bound| bound.of_u64_below_2_32(u64::from_le_bytes(word));
+            self.convert_each(
+                Kind::Integers64,
+                ranges,
+                first,
+                out,
+                narrow,
+                |word, largest, index| self.integer_of_u64(word, largest, Kind::Integers64, index),
+            )
+        } else {
+            let narrow = |word, bound: Bound| bound.of_u32(u32::from_le_bytes(word));
+            self.convert_each(
+                Kind::Integers32,
+                ranges,
+                first,
+                out,
+                narrow,
+                |word, largest, index| {
+                    let (integer, is_rejected) =
+                        Bound::new(largest, 32).of_u32(u32::from_le_bytes(word));
+                    if is_rejected {
+                        let words = &mut Words::new(&self.blocks, Kind::Integers32, index);
+                        return Bound::new(largest, 64).retry(words);
+                    }
+                    integer
+                },
+            )
+        }
+    }
+
+    /// Converts words by the range of each. `narrow` tells which words it may reject, if a threshold is as large as its bound,
+    /// and `exact` gives the integer of such a word or of a range that is wider than 32 bits.
+    fn convert_each<const WORD_BYTES: usize, T: Integer>(
+        &self,
+        kind: Kind,
+        (low, high, has_high): (&[T], &[T], bool),
+        first: u64,
+        out: &mut [T],
+        narrow: impl Fn([u8; WORD_BYTES], Bound) -> (u64, bool) + Copy,
+        exact: impl Fn([u8; WORD_BYTES], u64, u64) -> u64 + Copy,
+    ) -> Result<(), ElementError> {
+        let (mut place, mut are_right) = (0, true);
+        self.fill_from_words(kind.row(), first, out, |start, words, out| {
+            let (low, high) = (&low[place..][..out.len()], &high[place..][..out.len()]);
+            place += out.len();
+            are_right &= self.width.run(ConvertEach {
+                words,
+                low,
+                high,
+                past: u64::from(!has_high),
+                start,
+                out,
+                narrow,
+                exact,
+            });
+        })?;
+        if are_right {
+            Ok(())
+        } else {
+            Err(ElementError::EmptyRange)
+        }
+    }
+
+    /// An integer of 0 to `largest`, from a word and, if this is rejected, more words of the element.
+    fn integer_of_u64(&self, word: [u8; 8], largest: u64, kind: Kind, index: u64) -> u64 {
+        let word = u64::from_le_bytes(word);
+        let Some(bound) = largest.checked_add(1) else {
+            return word;
+        };
+        // The modulo in the threshold is slow and almost never needed: it is below the bound.
+        let product = u128::from(word) * u128::from(bound);
+        if (product as u64) >= bound || (product as u64) >= Bound::new(largest, 64).threshold {
+            return (product >> 64) as u64;
+        }
+        Bound::new(largest, 64).retry(&mut Words::new(&self.blocks, kind, index))
+    }
+
     fn convert<const WORD_BYTES: usize, T: Integer>(
         &self,
         kind: Kind,
@@ -239,13 +397,7 @@ impl Elements {
 
     /// An integer of 0 to `largest`, for element `index` of a shuffle.
     pub(super) fn shuffle_choice(&self, word: u64, largest: u64, index: u64) -> u64 {
-        // The modulo in the threshold is slow and almost never needed: it is below the bound.
-        let bound = largest + 1;
-        let product = u128::from(word) * u128::from(bound);
-        if (product as u64) >= bound || (product as u64) >= Bound::new(largest, 64).threshold {
-            return (product >> 64) as u64;
-        }
-        Bound::new(largest, 64).retry(&mut Words::new(&self.blocks, Kind::Shuffle, index))
+        self.integer_of_u64(word.to_le_bytes(), largest, Kind::Shuffle, index)
     }
 }
 
@@ -307,6 +459,39 @@ mod tests {
                 prop_assert!(out.iter().all(|integer| (low..=high).contains(integer)));
             }
         }
+    }
+
+    #[test]
+    fn each_range_gives_the_integer_that_it_gives_alone() {
+        let elements = Elements::new(Algorithm::ChaCha8, 7, &[]).unwrap();
+        macro_rules! check {
+            ($($type:ident),*) => {$(
+                let (min, max) = ($type::MIN, $type::MAX);
+                // A range that rejects about half of all words, and others.
+                let ranges = [(min, max), (max, max), (0, max / 2 + 1), (1, 6), (min, min), (min + 1, max)];
+                let column = |end: fn(($type, $type)) -> $type| -> std::vec::Vec<$type> {
+                    (0..600).map(|i| end(ranges[i % 7 % ranges.len()])).collect()
+                };
+                let (low, high) = (column(|range| range.0), column(|range| range.1));
+                let mut out = vec![0; 600];
+                elements.integers_each(&low, &high, true, 70, &mut out).unwrap();
+                for i in 0..600 {
+                    let mut own = [0];
+                    elements.integers(low[i]..=high[i], 70 + i as u64, &mut own).unwrap();
+                    assert_eq!(own[0], out[i], "{} {}", low[i], high[i]);
+                }
+                let empty = Err(ElementError::EmptyRange);
+                assert_eq!(elements.integers_each(&low, &low, false, 0, &mut out), empty);
+                assert_eq!(elements.integers_each(&high, &low, true, 0, &mut out), empty);
+                assert_eq!(elements.integers_each(&low[1..], &high, true, 0, &mut out), empty);
+                let (low, past) = (vec![1; 600], vec![7; 600]);
+                elements.integers_each(&low, &past, false, 0, &mut out).unwrap();
+                let mut dice = vec![0; 600];
+                elements.integers(1..=6, 0, &mut dice).unwrap();
+                assert_eq!(out, dice);
+            )*};
+        }
+        check!(u8, u16, u32, u64, i8, i16, i32, i64);
     }
 
     #[test]

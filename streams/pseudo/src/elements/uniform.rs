@@ -49,6 +49,7 @@ impl private::Sealed for f64 {
         number
     }
 
+    #[inline(always)]
     fn is_finite(self) -> bool {
         self.is_finite()
     }
@@ -69,6 +70,7 @@ impl private::Sealed for f32 {
         number as f32
     }
 
+    #[inline(always)]
     fn is_finite(self) -> bool {
         self.is_finite()
     }

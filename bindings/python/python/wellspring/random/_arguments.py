@@ -111,7 +111,7 @@ def checked_shape(size: int | Iterable[int], name: str) -> Shape:
     return shape
 
 
-def checked_first(first: int, limit: int = 1 << 64) -> int:
+def checked_first(first: SupportsIndex, limit: int = 1 << 64) -> int:
     """Return the index of an element."""
     try:
         index = operator.index(first)
@@ -122,7 +122,7 @@ def checked_first(first: int, limit: int = 1 << 64) -> int:
     return index
 
 
-def checked_length(length: int) -> int:
+def checked_length(length: SupportsIndex) -> int:
     """Return a number of bytes."""
     try:
         number = operator.index(length)
@@ -206,20 +206,32 @@ def checked_matrix(values: Any, name: str) -> list[float]:
     return [number for row in rows for number in row]
 
 
-def checked_weights(p: Any, count: int) -> list[float]:
-    """Return a probability for each of `count` elements."""
-    weights = checked_numbers(p, "p")
+def checked_weights(np: Any, p: Any, count: int) -> Any:
+    """Return a probability for each of `count` elements, as an array of float64. The dtype says how near 1 their sum is."""
+    weights = np.asarray(p)
+    kind = weights.dtype
+    try:
+        if kind.kind not in "fiubO":
+            raise TypeError
+        weights = weights.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("p must be numbers") from None
+    if weights.ndim != 1:
+        raise ValueError("p must be 1-dimensional")
     if len(weights) != count:
         raise ValueError("a and p must have same size")
-    if any(weight < 0 for weight in weights):
+    if not np.isfinite(weights).all():
+        raise ValueError("probabilities contain NaN or are not finite")
+    if (weights < 0).any():
         raise ValueError("probabilities are not non-negative")
     # As much as NumPy allows.
-    if abs(math.fsum(weights) - 1) > 2**-26:
+    tolerance = max(2**-26, float(np.finfo(kind).eps) ** 0.5) if kind.kind == "f" else 2**-26
+    if not abs(float(weights.sum()) - 1) <= tolerance:
         raise ValueError("probabilities do not sum to 1")
     return weights
 
 
-def checked_threads(threads: int | None) -> int | None:
+def checked_threads(threads: SupportsIndex | None) -> int | None:
     """Return a number of threads, or None for all."""
     if threads is None:
         return None

@@ -68,6 +68,10 @@ class StreamBitGenerator(np.random.BitGenerator):
         super().__init__(seed)
         stream.install(self.capsule)
 
+    def __repr__(self) -> str:
+        seed, path = getattr(self.seed_seq, "entropy", None), getattr(self.seed_seq, "spawn_key", ())
+        return f"<{type(self).__name__}: {self.algorithm}, seed {seed}, path {tuple(path)}>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.seed_seq, self.state)
 
@@ -267,6 +271,9 @@ class Engine(np.random.BitGenerator):
         # NumPy wants a seed. Nothing reads it.
         super().__init__(0)
         _native.install_engine(self.capsule)
+
+    def __repr__(self) -> str:
+        return "<Engine: the engine of the process, without a seed and a path>"
 
     @property
     def seed_seq(self) -> NoReturn:

@@ -44,6 +44,13 @@ def key_words(seed: Any, path: Path) -> list[int]:
     return [half for word in words_of("chacha8", seed) for half in (word & 0xFFFFFFFF, word >> 32)]
 
 
+def name_of(seed: Any, path: Path) -> str:
+    """Return a seed and a path, or what a SeedSequence has of them, for reports."""
+    if hasattr(seed, "generate_state"):
+        seed, path = getattr(seed, "entropy", None), getattr(seed, "spawn_key", ())
+    return f"seed {seed}, path {checked_path(path)}"
+
+
 def signed(number: int, bits: int = 64) -> int:
     """Return the integer with the same lowest bits that a signed type holds."""
     return (number + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)

@@ -2,7 +2,8 @@
 
 use wellspring_cipher::SimdTask;
 
-use super::private::Sealed;
+use super::drawn;
+use super::private::{Each, Sealed};
 use super::table::{
     BETA, CHI_SQUARE, EXPONENTIAL, GAMMA, LOGNORMAL, NORMAL, STUDENT_T, TRUNCATED_NORMAL, UNIFORM,
     WEIBULL,
@@ -54,9 +55,6 @@ impl<T: Float> Scaled<T> {
     /// [`ElementError::Parameter`] if `high` is below `low`, or one of them or their difference is not finite in this type.
     pub fn uniform(low: f64, high: f64) -> Result<Self, ElementError> {
         UNIFORM.check(&[low, high])?;
-        if high < low {
-            return Err(ElementError::Parameter("high - low < 0"));
-        }
         Ok(Self {
             form: Form::Uniform,
             start: in_type(low, "low is out of bounds for the type")?,
@@ -90,6 +88,86 @@ impl<T: Float> Scaled<T> {
             start: T::from_f64(0.0),
             step: in_type(scale, "scale is out of bounds for the type")?,
         })
+    }
+}
+
+impl<T: Float> Scaled<T> {
+    /// Uniform numbers from each lower end up to the upper one.
+    pub(super) fn fill_uniform(
+        elements: &Elements,
+        first: u64,
+        out: &mut [T],
+        [low, high]: [&[f64]; 2],
+    ) -> Result<(), ElementError> {
+        let standard = |out: &mut [T]| elements.uniform(first, out);
+        let scale = |low: f64, high: f64| (low, high - low);
+        Self::fill_scaled(elements, out, (low, high), scale, standard)
+    }
+
+    /// Normal numbers, each with its mean and its standard deviation.
+    pub(super) fn fill_normal(
+        elements: &Elements,
+        first: u64,
+        out: &mut [T],
+        [mean, sigma]: [&[f64]; 2],
+    ) -> Result<(), ElementError> {
+        let standard = |out: &mut [T]| elements.standard_normal(first, out);
+        let scale = |mean, sigma| (mean, sigma);
+        Self::fill_scaled(elements, out, (mean, sigma), scale, standard)
+    }
+
+    /// Exponential numbers, each with its mean.
+    pub(super) fn fill_exponential(
+        elements: &Elements,
+        first: u64,
+        out: &mut [T],
+        [mean]: [&[f64]; 1],
+    ) -> Result<(), ElementError> {
+        let standard = |out: &mut [T]| elements.standard_exponential(first, out);
+        Self::fill_scaled(elements, out, (mean, mean), |mean, _| (0.0, mean), standard)
+    }
+
+    /// Makes numbers in their standard form x, and from each `start + step * x`, where `scale` makes start and step of the
+    /// values of two parameters.
+    fn fill_scaled(
+        elements: &Elements,
+        out: &mut [T],
+        values: (&[f64], &[f64]),
+        scale: impl Fn(f64, f64) -> (f64, f64) + Copy,
+        make: impl FnOnce(&mut [T]) -> Result<(), ElementError>,
+    ) -> Result<(), ElementError> {
+        make(out)?;
+        let are_finite = elements.width.run(ScaleEach { out, values, scale });
+        if are_finite {
+            Ok(())
+        } else {
+            let reason = "a parameter is out of bounds for the type";
+            Err(ElementError::Parameter(reason))
+        }
+    }
+}
+
+/// Scales each number by its own start and step. Returns whether all these are finite in the type of the numbers.
+struct ScaleEach<'a, T, S> {
+    out: &'a mut [T],
+    values: (&'a [f64], &'a [f64]),
+    scale: S,
+}
+
+impl<T: Float, S: Fn(f64, f64) -> (f64, f64)> SimdTask for ScaleEach<'_, T, S> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let values = self.values.0.iter().zip(self.values.1);
+        let mut are_finite = true;
+        for (number, (first, second)) in self.out.iter_mut().zip(values) {
+            let (start, step) = (self.scale)(*first, *second);
+            let (start, step) = (T::from_f64(start), T::from_f64(step));
+            are_finite &= start.is_finite() & step.is_finite();
+            *number = start + step * *number;
+        }
+        are_finite
     }
 }
 
@@ -156,14 +234,18 @@ impl LogNormal {
     /// [`ElementError::Parameter`] if `sigma` is below 0 or a parameter is not finite.
     pub fn new(mean: f64, sigma: f64) -> Result<Self, ElementError> {
         LOGNORMAL.check(&[mean, sigma])?;
-        Ok(Self { mean, sigma })
+        Ok(Self::of([mean, sigma]))
+    }
+
+    pub(super) fn of([mean, sigma]: [f64; 2]) -> Self {
+        Self { mean, sigma }
     }
 }
 
 /// Applies a function to each number, at the width of registers that it is compiled for.
-struct Map<'a, F> {
-    numbers: &'a mut [f64],
-    map: F,
+pub(super) struct Map<'a, F> {
+    pub(super) numbers: &'a mut [f64],
+    pub(super) map: F,
 }
 
 impl<F: Fn(f64) -> f64> SimdTask for Map<'_, F> {
@@ -209,6 +291,22 @@ impl Sealed for LogNormal {
     }
 }
 
+impl Each for LogNormal {
+    fn fill_each(
+        elements: &Elements,
+        first: u64,
+        out: &mut [f64],
+        mut next: impl FnMut() -> Self,
+    ) -> Result<(), ElementError> {
+        elements.normals(Kind::LogNormal, first, out)?;
+        for x in out {
+            let Self { mean, sigma } = next();
+            *x = exp(mean + sigma * *x);
+        }
+        Ok(())
+    }
+}
+
 /// The Weibull distribution with scale 1: a power of an exponential number.
 #[derive(Clone, Copy, Debug)]
 pub struct Weibull {
@@ -223,7 +321,21 @@ impl Weibull {
     /// [`ElementError::Parameter`] if `shape` is below 0 or not finite.
     pub fn new(shape: f64) -> Result<Self, ElementError> {
         WEIBULL.check(&[shape])?;
-        Ok(Self { shape })
+        Ok(Self::of([shape]))
+    }
+
+    pub(super) fn of([shape]: [f64; 1]) -> Self {
+        Self { shape }
+    }
+
+    #[inline(always)]
+    fn of_exponential(self, x: f64) -> f64 {
+        let power = exp(ln(x) / self.shape);
+        if x == 0.0 || self.shape == 0.0 {
+            0.0
+        } else {
+            power
+        }
     }
 }
 
@@ -231,12 +343,24 @@ impl Sealed for Weibull {
     type Number = f64;
 
     fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
-        let shape = self.shape;
+        let own = *self;
         let make = |first, out: &mut [f64]| elements.exponentials(Kind::Weibull, first, out);
-        map(elements, first, out, make, |x| {
-            let power = exp(ln(x) / shape);
-            if x == 0.0 || shape == 0.0 { 0.0 } else { power }
-        })
+        map(elements, first, out, make, |x| own.of_exponential(x))
+    }
+}
+
+impl Each for Weibull {
+    fn fill_each(
+        elements: &Elements,
+        first: u64,
+        out: &mut [f64],
+        mut next: impl FnMut() -> Self,
+    ) -> Result<(), ElementError> {
+        elements.exponentials(Kind::Weibull, first, out)?;
+        for x in out {
+            *x = next().of_exponential(*x);
+        }
+        Ok(())
     }
 }
 
@@ -270,10 +394,14 @@ impl Gamma {
     /// [`ElementError::Parameter`] if a parameter is below 0 or not finite.
     pub fn new(shape: f64, scale: f64) -> Result<Self, ElementError> {
         GAMMA.check(&[shape, scale])?;
-        Ok(Self {
+        Ok(Self::of([shape, scale]))
+    }
+
+    pub(super) fn of([shape, scale]: [f64; 2]) -> Self {
+        Self {
             standard: StandardGamma::new(shape),
             scale,
-        })
+        }
     }
 
     /// The chi-square distribution, which is the gamma distribution with the shape `df` / 2 and the scale 2.
@@ -283,20 +411,16 @@ impl Gamma {
     /// [`ElementError::Parameter`] if `df` is not above 0 or not finite.
     pub fn chi_square(df: f64) -> Result<Self, ElementError> {
         CHI_SQUARE.check(&[df])?;
-        Self::new(df / 2.0, 2.0)
+        Ok(Self::of([df / 2.0, 2.0]))
+    }
+
+    #[inline(always)]
+    fn draw(self, words: &mut Words<'_>) -> f64 {
+        self.scale * self.standard.draw(words)
     }
 }
 
-impl Sealed for Gamma {
-    type Number = f64;
-
-    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
-        let Self { standard, scale } = *self;
-        elements.fill_each::<32, _>(Kind::Gamma, first, out, |words| {
-            scale * standard.draw(words)
-        })
-    }
-}
+drawn!(Gamma, f64, Gamma, 32);
 
 /// The gamma distribution with scale 1.
 #[derive(Clone, Copy, Debug)]
@@ -382,33 +506,32 @@ impl Beta {
     /// [`ElementError::Parameter`] if a parameter is not above 0 or not finite.
     pub fn new(a: f64, b: f64) -> Result<Self, ElementError> {
         BETA.check(&[a, b])?;
+        Ok(Self::of([a, b]))
+    }
+
+    pub(super) fn of([a, b]: [f64; 2]) -> Self {
         let factor = common_factor(a.max(b));
-        Ok(Self {
+        Self {
             a: StandardGamma::new(factor * a),
             b: StandardGamma::new(factor * b),
-        })
+        }
     }
-}
 
-impl Sealed for Beta {
-    type Number = f64;
-
-    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
-        let Self { a, b } = *self;
+    #[inline(always)]
+    fn draw(self, words: &mut Words<'_>) -> f64 {
+        let Self { a, b } = self;
         if a.shape >= 1.0 && b.shape >= 1.0 {
-            return elements.fill_each::<64, _>(Kind::Beta, first, out, |words| {
-                let x = a.draw(words);
-                x / (x + b.draw(words))
-            });
+            let x = a.draw(words);
+            return x / (x + b.draw(words));
         }
         // Both may be too small for a float, and still have a quotient.
-        elements.fill_each::<64, _>(Kind::Beta, first, out, |words| {
-            let (x, x_root) = a.draw_parts(words);
-            let (y, y_root) = b.draw_parts(words);
-            1.0 / (1.0 + y / x * exp(y_root - x_root))
-        })
+        let (x, x_root) = a.draw_parts(words);
+        let (y, y_root) = b.draw_parts(words);
+        1.0 / (1.0 + y / x * exp(y_root - x_root))
     }
 }
+
+drawn!(Beta, f64, Beta, 64);
 
 /// Student's t distribution.
 #[derive(Clone, Copy, Debug)]
@@ -425,24 +548,24 @@ impl StudentT {
     /// [`ElementError::Parameter`] if `df` is not above 0 or not finite.
     pub fn new(df: f64) -> Result<Self, ElementError> {
         STUDENT_T.check(&[df])?;
+        Ok(Self::of([df]))
+    }
+
+    pub(super) fn of([df]: [f64; 1]) -> Self {
         // With fewer degrees of freedom all numbers are infinite, too; half of the least float would be 0.
         let df = df.max(1e-300);
         let half = StandardGamma::new(df / 2.0);
-        Ok(Self { df, half })
+        Self { df, half }
+    }
+
+    #[inline(always)]
+    fn draw(self, words: &mut Words<'_>) -> f64 {
+        let normal = words.next_normal();
+        normal * sqrt(0.5 * self.df / self.half.draw(words))
     }
 }
 
-impl Sealed for StudentT {
-    type Number = f64;
-
-    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
-        let Self { df, half } = *self;
-        elements.fill_each::<32, _>(Kind::StudentT, first, out, |words| {
-            let normal = words.next_normal();
-            normal * sqrt(0.5 * df / half.draw(words))
-        })
-    }
-}
+drawn!(StudentT, f64, StudentT, 32);
 
 /// The normal distribution between two bounds (C. P. Robert, "Simulation of truncated normal variables", 1995): exact in
 /// the tails too, where a half and more of all proposals is accepted.
@@ -481,21 +604,30 @@ impl TruncatedNormal {
     /// [`ElementError::Parameter`] if `low` is not below `high`, `sigma` is not above 0, or another parameter is not finite.
     pub fn new(mean: f64, sigma: f64, low: f64, high: f64) -> Result<Self, ElementError> {
         TRUNCATED_NORMAL.check(&[mean, sigma, low, high])?;
+        Ok(Self::of([mean, sigma, low, high]))
+    }
+
+    /// The rule that connects the parameters.
+    pub(super) fn rule([mean, sigma, low, high]: [f64; 4]) -> Result<(), &'static str> {
         if low >= high {
-            return Err(ElementError::Parameter("low >= high"));
+            return Err("low >= high");
         }
-        let (mut from, mut to) = ((low - mean) / sigma, (high - mean) / sigma);
+        let (from, to) = ((low - mean) / sigma, (high - mean) / sigma);
         // Squares of the bounds have to be floats.
         let is_near = from < 1e100 && to > -1e100 && from < to;
         if !is_near {
-            let reason = "low and high are too far from the mean, or too near each other";
-            return Err(ElementError::Parameter(reason));
+            return Err("low and high are too far from the mean, or too near each other");
         }
+        Ok(())
+    }
+
+    pub(super) fn of([mean, sigma, low, high]: [f64; 4]) -> Self {
+        let (mut from, mut to) = ((low - mean) / sigma, (high - mean) / sigma);
         let is_mirrored = to <= 0.0;
         if is_mirrored {
             (from, to) = (-to, -from);
         }
-        Ok(Self {
+        Self {
             mean,
             sigma,
             low,
@@ -504,7 +636,7 @@ impl TruncatedNormal {
             to,
             is_mirrored,
             proposal: Proposal::for_bounds(from, to),
-        })
+        }
     }
 
     #[inline(always)]
@@ -560,10 +692,4 @@ impl Proposal {
     }
 }
 
-impl Sealed for TruncatedNormal {
-    type Number = f64;
-
-    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
-        elements.fill_each::<32, _>(Kind::TruncatedNormal, first, out, |words| self.draw(words))
-    }
-}
+drawn!(TruncatedNormal, f64, TruncatedNormal, 32);

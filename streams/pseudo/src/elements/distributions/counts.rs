@@ -5,15 +5,17 @@
 //! rejection by a transformed uniform number (W. Hormann, "The transformed rejection method for generating Poisson random
 //! variables", 1993, and "The generation of binomial random variates", 1993).
 
-use super::private::Sealed;
+use super::continuous::Map;
+use super::private::{Each, Sealed};
 use super::table::{BINOMIAL, CHOICE, GEOMETRIC, POISSON};
 use super::{ElementError, Elements};
+use super::{drawn, in_groups};
 use crate::elements::arrays::{Kind, Words};
 use crate::elements::functions::{exp, ln, ln_1p, ln_binomial, ln_poisson, sqrt};
 use alloc::vec::Vec;
 
 /// The mean from which on numbers are found by rejection.
-const INVERTED_BELOW: f64 = 10.0;
+pub(super) const INVERTED_BELOW: f64 = 10.0;
 
 /// Beyond it lies less than 10^-70 of a distribution with a mean below 10.
 const LAST_INVERTED: f64 = 110.0;
@@ -33,26 +35,51 @@ impl Geometric {
     /// [`ElementError::Parameter`] if `p` is not above 0, or above 1.
     pub fn new(p: f64) -> Result<Self, ElementError> {
         GEOMETRIC.check(&[p])?;
-        let rate = if p == 1.0 { f64::INFINITY } else { -ln_1p(-p) };
-        Ok(Self { rate })
+        Ok(Self::of([p]))
     }
-}
 
-impl Sealed for Geometric {
-    type Number = i64;
+    pub(super) fn of([p]: [f64; 1]) -> Self {
+        Self {
+            rate: Self::rate_of(p),
+        }
+    }
 
-    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
-        let rate = self.rate;
-        elements.fill_each::<8, _>(Kind::Geometric, first, out, |words| {
-            ((words.next_exponential() / rate) as i64).saturating_add(1)
+    #[inline(always)]
+    fn rate_of(p: f64) -> f64 {
+        let rate = -ln_1p(-p);
+        if p == 1.0 { f64::INFINITY } else { rate }
+    }
+
+    /// Numbers with other probabilities, whose logarithms are made several at a time.
+    pub(super) fn fill_columns(
+        elements: &Elements,
+        first: u64,
+        out: &mut [i64],
+        [p]: [&[f64]; 1],
+    ) -> Result<(), ElementError> {
+        let mut rates = p.to_vec();
+        elements.width.run(Map {
+            numbers: &mut rates,
+            map: Self::rate_of,
+        });
+        let mut rates = rates.into_iter();
+        Self::fill_each(elements, first, out, || Self {
+            rate: rates.next().unwrap_or(f64::INFINITY),
         })
     }
+
+    #[inline(always)]
+    fn draw(self, words: &mut Words<'_>) -> i64 {
+        ((words.next_exponential() / self.rate) as i64).saturating_add(1)
+    }
 }
+
+drawn!(Geometric, i64, Geometric, 8);
 
 /// Compares a uniform number with the probabilities of 0, 1, 2 .. in turn. `first` is the probability of 0. `ratio` gives the
 /// probability of a number, its argument, divided by the probability of the number below.
 #[inline(always)]
-fn inverted(words: &mut Words<'_>, first: f64, ratio: impl Fn(f64) -> f64) -> f64 {
+pub(super) fn inverted(words: &mut Words<'_>, first: f64, ratio: impl Fn(f64) -> f64) -> f64 {
     loop {
         let (mut rest, mut probability, mut k) = (words.next_uniform(), first, 0.0);
         while rest >= probability && k < LAST_INVERTED {
@@ -124,13 +151,22 @@ pub(super) struct Chance {
 impl Chance {
     /// `p` is from 0 to 1.
     pub(super) fn new(p: f64) -> Self {
+        Self::with(p, Self::ln_q)
+    }
+
+    fn ln_q(p: f64) -> f64 {
+        ln_1p(-p)
+    }
+
+    #[inline(always)]
+    fn with(p: f64, ln_q: impl Fn(f64) -> f64) -> Self {
         let is_mirrored = p > 0.5;
         let p = if is_mirrored { 1.0 - p } else { p };
         let q = 1.0 - p;
         Self {
             p,
             q,
-            ln_q: ln_1p(-p),
+            ln_q: ln_q(p),
             odds: p / q,
             is_mirrored,
         }
@@ -157,6 +193,16 @@ impl Binomial {
     pub fn new(n: i64, p: f64) -> Result<Self, ElementError> {
         BINOMIAL.check(&[n as f64, p])?;
         Ok(Self::of(n as f64, Chance::new(p)))
+    }
+
+    /// The parameters in the order of the table.
+    pub(super) fn of_values([n, p]: [f64; 2]) -> Self {
+        // The logarithm is for numbers that are inverted.
+        let is_inverted = n * p.min(1.0 - p) < INVERTED_BELOW;
+        Self::of(
+            n,
+            Chance::with(p, |p| if is_inverted { Chance::ln_q(p) } else { 0.0 }),
+        )
     }
 
     pub(super) fn of(n: f64, chance: Chance) -> Self {
@@ -213,6 +259,24 @@ impl Sealed for Binomial {
     }
 }
 
+impl Each for Binomial {
+    fn fill_each(
+        elements: &Elements,
+        first: u64,
+        out: &mut [i64],
+        next: impl FnMut() -> Self,
+    ) -> Result<(), ElementError> {
+        in_groups(first, out, next, |first, out, group: &[Self]| {
+            let mut group = group.iter();
+            elements.fill_each::<32, _>(Kind::Binomial, first, out, |words| {
+                // Most numbers are accepted without the height.
+                let draw = |own: &Self| own.draw(words, || own.ln_height()) as i64;
+                group.next().map_or(0, draw)
+            })
+        })
+    }
+}
+
 /// Events at a constant rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Poisson {
@@ -232,8 +296,12 @@ impl Poisson {
     /// [`ElementError::Parameter`] if `mean` is not from 0 to [`MAX_MEAN`](Self::MAX_MEAN).
     pub fn new(mean: f64) -> Result<Self, ElementError> {
         POISSON.check(&[mean])?;
+        Ok(Self::of([mean]))
+    }
+
+    pub(super) fn of([mean]: [f64; 1]) -> Self {
         let is_inverted = mean < INVERTED_BELOW;
-        Ok(Self {
+        Self {
             mean,
             first: if is_inverted { exp(-mean) } else { 0.0 },
             hat: (!is_inverted).then(|| {
@@ -245,7 +313,32 @@ impl Poisson {
                     squeeze: 0.9277 - 3.6224 / (b - 2.0),
                 }
             }),
-        })
+        }
+    }
+
+    /// A number of any mean.
+    #[inline(always)]
+    pub(super) fn draw(&self, words: &mut Words<'_>) -> i64 {
+        match self.hat {
+            Some(hat) => self.draw_rejected(words, hat, || Self::ln_height(hat)),
+            None => self.draw_inverted(words),
+        }
+    }
+
+    #[inline(always)]
+    fn draw_inverted(&self, words: &mut Words<'_>) -> i64 {
+        inverted(words, self.first, |k| self.mean / k) as i64
+    }
+
+    #[inline(always)]
+    fn draw_rejected(&self, words: &mut Words<'_>, hat: Hat, ln_height: impl Fn() -> f64) -> i64 {
+        // The largest float below 2^63.
+        let last = 9_223_372_036_854_774_784.0;
+        hat.draw(words, last, ln_height, |k| ln_poisson(k, self.mean)) as i64
+    }
+
+    fn ln_height(hat: Hat) -> f64 {
+        ln(1.1239 + 1.1328 / (hat.b - 3.4))
     }
 }
 
@@ -253,17 +346,51 @@ impl Sealed for Poisson {
     type Number = i64;
 
     fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
-        let mean = self.mean;
+        let own = *self;
         if let Some(hat) = self.hat {
-            // The largest float below 2^63.
-            let last = 9_223_372_036_854_774_784.0;
-            let ln_height = ln(1.1239 + 1.1328 / (hat.b - 3.4));
+            let ln_height = Self::ln_height(hat);
             return elements.fill_each::<32, _>(Kind::Poisson, first, out, |words| {
-                hat.draw(words, last, || ln_height, |k| ln_poisson(k, mean)) as i64
+                own.draw_rejected(words, hat, || ln_height)
             });
         }
-        elements.fill_each::<8, _>(Kind::Poisson, first, out, |words| {
-            inverted(words, self.first, |k| mean / k) as i64
+        elements.fill_each::<8, _>(Kind::Poisson, first, out, |words| own.draw_inverted(words))
+    }
+}
+
+impl Each for Poisson {
+    /// The head of an element has one word where its number is inverted, and else four.
+    fn fill_each(
+        elements: &Elements,
+        first: u64,
+        out: &mut [i64],
+        next: impl FnMut() -> Self,
+    ) -> Result<(), ElementError> {
+        let mut rejected = Vec::new();
+        in_groups(first, out, next, |first, out, group: &[Self]| {
+            let is_inverted = |poisson: &&Self| poisson.hat.is_none();
+            let inverted = group.iter().filter(is_inverted).count();
+            if inverted > 0 {
+                let mut group = group.iter();
+                elements.fill_each::<8, _>(Kind::Poisson, first, out, |words| {
+                    let poisson = group.next().filter(is_inverted);
+                    poisson.map_or(0, |poisson| poisson.draw_inverted(words))
+                })?;
+            }
+            if inverted == group.len() {
+                return Ok(());
+            }
+            rejected.resize(out.len(), 0);
+            let mut each = group.iter();
+            elements.fill_each::<32, _>(Kind::Poisson, first, &mut rejected, |words| {
+                let poisson = each.next().filter(|poisson| poisson.hat.is_some());
+                poisson.map_or(0, |poisson| poisson.draw(words))
+            })?;
+            for ((place, made), poisson) in out.iter_mut().zip(&rejected).zip(group) {
+                if poisson.hat.is_some() {
+                    *place = *made;
+                }
+            }
+            Ok(())
         })
     }
 }

@@ -7,7 +7,10 @@ use alloc::vec::Vec;
 use super::continuous::{StandardGamma, common_factor};
 use super::counts::{Binomial, Chance};
 use super::private::Sealed;
-use super::table::{DIRICHLET, MULTINOMIAL, MULTIVARIATE_NORMAL, SPHERE, SUBSETS};
+use super::table::{
+    DIRICHLET, MULTINOMIAL, MULTIVARIATE_HYPERGEOMETRIC, MULTIVARIATE_NORMAL, SPHERE, SUBSETS,
+};
+use super::urns::Hypergeometric;
 use super::{ElementError, Elements};
 use crate::elements::arrays::Kind;
 use crate::elements::functions::{exp, ln, sqrt};
@@ -233,6 +236,72 @@ impl Sealed for Multinomial {
                 _ => left,
             };
             left -= count;
+            count
+        })
+    }
+}
+
+/// Rows of k counts: how many balls of each of k colours are among the balls that are drawn from an urn.
+#[derive(Clone, Debug)]
+pub struct MultivariateHypergeometric {
+    /// The balls of each colour, and of all colours behind it.
+    colors: Vec<(f64, f64)>,
+    sample: f64,
+}
+
+impl MultivariateHypergeometric {
+    /// The counts of each colour in `sample` balls from an urn with so many balls of each.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `colors` is empty, a value is no integer from 0 on, their sum is above
+    /// [`Hypergeometric::MAX_BALLS`] or below `sample`.
+    pub fn new(colors: &[f64], sample: i64) -> Result<Self, ElementError> {
+        MULTIVARIATE_HYPERGEOMETRIC.check_vector(0, colors)?;
+        let refused = |reason| Err(ElementError::Parameter(reason));
+        if colors.is_empty() {
+            return refused("colors is empty");
+        }
+        if colors.iter().any(|balls| (*balls as i64) as f64 != *balls) {
+            return refused("colors must be integers");
+        }
+        let (mut behind, mut pairs) = (0.0, Vec::with_capacity(colors.len()));
+        for balls in colors.iter().rev() {
+            pairs.push((*balls, behind));
+            behind += balls;
+        }
+        pairs.reverse();
+        if behind > Hypergeometric::MAX_BALLS as f64 {
+            return refused("sum(colors) must not exceed 10^9");
+        }
+        let sample = sample as f64;
+        if !(0.0..=behind).contains(&sample) {
+            return refused("nsample < 0 or nsample > sum(colors)");
+        }
+        Ok(Self {
+            colors: pairs,
+            sample,
+        })
+    }
+}
+
+impl Sealed for MultivariateHypergeometric {
+    type Number = i64;
+
+    fn width(&self) -> usize {
+        self.colors.len()
+    }
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
+        let (mut column, mut left) = (0, self.sample);
+        elements.fill_each::<32, _>(Kind::MultivariateHypergeometric, first, out, |words| {
+            if column == self.colors.len() {
+                (column, left) = (0, self.sample);
+            }
+            let (balls, behind) = self.colors[column];
+            column += 1;
+            let count = Hypergeometric::of([balls, behind, left]).draw(words);
+            left -= count as f64;
             count
         })
     }

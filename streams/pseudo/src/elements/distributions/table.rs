@@ -5,15 +5,19 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::ops::Bound::{Excluded, Included};
+use core::ops::Bound::{Excluded, Included, Unbounded};
 use core::ops::{Bound, RangeBounds};
 
+use wellspring_cipher::{SimdTask, Width};
+
 use super::continuous::Standard;
-use super::private::Sealed;
+use super::private::{Each, Sealed};
 use super::{
-    Beta, Binomial, Cauchy, Choice, Dirichlet, Distribution, ElementError, Elements, Gamma,
-    Geometric, LogNormal, Multinomial, MultivariateNormal, Poisson, Scaled, Sphere, StudentT,
-    Subsets, TruncatedNormal, Weibull,
+    Beta, Binomial, Cauchy, Choice, Dirichlet, Distribution, ElementError, Elements, F, Gamma,
+    Geometric, Gumbel, Hypergeometric, Laplace, LogNormal, LogSeries, Logistic, Multinomial,
+    MultivariateHypergeometric, MultivariateNormal, NegativeBinomial, NoncentralChiSquare,
+    NoncentralF, Pareto, Poisson, Power, Rayleigh, Scaled, Sphere, StudentT, Subsets, Triangular,
+    TruncatedNormal, VonMises, Wald, Weibull, Zipf,
 };
 use crate::elements::quasi::MAX_DIMENSIONS;
 
@@ -32,6 +36,10 @@ pub struct Entry {
     /// If an element is a row of numbers: the parameter that gives its length, as a number or as a vector of this length.
     pub row: Option<usize>,
     make: Option<Make>,
+    /// Elements whose parameters differ, where an element is one number.
+    fill_each: Option<FillEach>,
+    /// The rule that connects the values of several parameters.
+    rule: Option<Rule>,
 }
 
 /// A parameter of a distribution.
@@ -142,6 +150,30 @@ impl Made {
 
 type Make = fn(Given<'_>, Number) -> Result<Made, ElementError>;
 
+type FillEach = fn(Columns<'_>, &Elements, u64, Numbers<'_>) -> Result<(), ElementError>;
+
+/// Takes columns of one length.
+type Rule = fn(Width, &[&[f64]]) -> Result<(), &'static str>;
+
+/// An array of one of the types of numbers that distributions have.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Numbers<'a> {
+    F64(&'a mut [f64]),
+    F32(&'a mut [f32]),
+    I64(&'a mut [i64]),
+}
+
+impl Numbers<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::F64(numbers) => numbers.len(),
+            Self::F32(numbers) => numbers.len(),
+            Self::I64(numbers) => numbers.len(),
+        }
+    }
+}
+
 const FINITE: Bounds = (Excluded(f64::NEG_INFINITY), Excluded(f64::INFINITY));
 const ANY: Bounds = (Included(f64::NEG_INFINITY), Included(f64::INFINITY));
 const FROM_0: Bounds = (Included(0.0), Excluded(f64::INFINITY));
@@ -150,12 +182,47 @@ const SHARE: Bounds = (Included(0.0), Included(1.0));
 // The largest number of 63 bits, as a float.
 const COUNT: Bounds = (Included(0.0), Included(TWO_TO_63));
 const COUNT_FROM_1: Bounds = (Included(1.0), Included(TWO_TO_63));
+const ABOVE_0_TO_1: Bounds = (Excluded(0.0), Included(1.0));
+const UP_TO_MEAN: Bounds = (Included(0.0), Included(Poisson::MAX_MEAN));
+const BALLS: Bounds = (Included(0.0), Included(Hypergeometric::MAX_BALLS as f64));
 const DIMENSIONS: Bounds = (Included(1.0), Included(MAX_DIMENSIONS as f64));
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
 const FLOATS: &[Number] = &[Number::F64, Number::F32];
 const F64: &[Number] = &[Number::F64];
 const I64: &[Number] = &[Number::I64];
+
+/// The refusal of uniform numbers whose range is wider than the largest float.
+pub const RANGE_IS_INFINITE: &str = "high - low is not finite";
+
+/// A distribution of single numbers: its names, the function that makes it of its values, its parameters and types.
+macro_rules! of_values {
+    ($python:literal, $c:expr, $of:expr, [$($parameter:expr),* $(,)?], $numbers:expr) => {
+        Entry {
+            make: Some(|given, _| made(Ok($of(given.values()?)))),
+            fill_each: Some(|columns, elements, first, out| each(columns, elements, first, out, $of)),
+            ..entry($python, $c, &[$($parameter),*], $numbers)
+        }
+    };
+}
+
+/// The rule for the values at one place, for all places of the columns.
+macro_rules! rule {
+    ($rule:expr) => {
+        Some(|_, columns| at_each_place(columns, $rule))
+    };
+}
+
+fn at_each_place<const N: usize>(
+    columns: &[&[f64]],
+    rule: impl Fn([f64; N]) -> Result<(), &'static str>,
+) -> Result<(), &'static str> {
+    let Ok(columns) = <[&[f64]; N]>::try_from(columns) else {
+        return Err("a parameter is missing");
+    };
+    let length = columns.map(<[f64]>::len).into_iter().min().unwrap_or(0);
+    (0..length).try_for_each(|place| rule(columns.map(|column| column[place])))
+}
 
 #[rustfmt::skip]
 mod entries {
@@ -168,8 +235,22 @@ mod entries {
     };
     pub(crate) static UNIFORM: Entry = Entry {
         make: Some(|p, number| {
-            let (low, high) = (p.float(0)?, p.float(1)?);
+            let [low, high] = p.values()?;
             floats(number, Scaled::uniform(low, high), Scaled::uniform(low, high))
+        }),
+        fill_each: Some(|columns, elements, first, out| match out {
+            Numbers::F32(out) => Scaled::fill_uniform(elements, first, out, columns.all()?),
+            out => Scaled::fill_uniform(elements, first, f64::of(out)?, columns.all()?),
+        }),
+        rule: Some(|width, columns| {
+            let [low, high] = columns.try_into().map_err(|_| "a parameter is missing")?;
+            if width.run(AreRanges { low, high }) {
+                Ok(())
+            } else if low.iter().zip(high).any(|(low, high)| high < low) {
+                Err("high - low < 0")
+            } else {
+                Err(RANGE_IS_INFINITE)
+            }
         }),
         ..entry("uniform", Some("uniform"), &[
             float("low", FINITE, "low is not finite").or(0.0), float("high", FINITE, "high is not finite").or(1.0),
@@ -183,77 +264,133 @@ mod entries {
     };
     pub(crate) static NORMAL: Entry = Entry {
         make: Some(|p, number| {
-            let (mean, sigma) = (p.float(0)?, p.float(1)?);
+            let [mean, sigma] = p.values()?;
             floats(number, Scaled::normal(mean, sigma), Scaled::normal(mean, sigma))
+        }),
+        fill_each: Some(|columns, elements, first, out| match out {
+            Numbers::F32(out) => Scaled::fill_normal(elements, first, out, columns.all()?),
+            out => Scaled::fill_normal(elements, first, f64::of(out)?, columns.all()?),
         }),
         ..entry("normal", Some("normal"), &[
             float("mean", FINITE, "loc is not finite").in_python("loc").or(0.0),
             float("sigma", FROM_0, "scale < 0").in_python("scale").or(1.0),
         ], FLOATS)
     };
+    pub(crate) static STANDARD_EXPONENTIAL: Entry = Entry {
+        make: Some(|_, number| {
+            floats(number, Ok(Standard(Elements::standard_exponential)), Ok(Standard(Elements::standard_exponential)))
+        }),
+        ..entry("standard_exponential", None, &[], FLOATS)
+    };
     pub(crate) static EXPONENTIAL: Entry = Entry {
-        make: Some(|p, number| floats(number, Scaled::exponential(p.float(0)?), Scaled::exponential(p.float(0)?))),
+        make: Some(|p, number| {
+            let [scale] = p.values()?;
+            floats(number, Scaled::exponential(scale), Scaled::exponential(scale))
+        }),
+        fill_each: Some(|columns, elements, first, out| match out {
+            Numbers::F32(out) => Scaled::fill_exponential(elements, first, out, columns.all()?),
+            out => Scaled::fill_exponential(elements, first, f64::of(out)?, columns.all()?),
+        }),
         ..entry("exponential", Some("exponential"), &[float("scale", FROM_0, "scale < 0").or(1.0)], FLOATS)
     };
     pub(crate) static TRUNCATED_NORMAL: Entry = Entry {
-        make: Some(|p, _| made(TruncatedNormal::new(p.float(0)?, p.float(1)?, p.float(2)?, p.float(3)?))),
-        ..entry("truncated_normal", Some("truncated_normal"), &[
+        rule: rule!(TruncatedNormal::rule),
+        ..of_values!("truncated_normal", Some("truncated_normal"), TruncatedNormal::of, [
             float("mean", FINITE, "mean is not finite").in_python("loc").or(0.0),
             float("sigma", ABOVE_0, "sigma <= 0").in_python("scale").or(1.0),
             float("low", ANY, "low is NaN"), float("high", ANY, "high is NaN"),
         ], F64)
     };
-    pub(crate) static LOGNORMAL: Entry = Entry {
-        make: Some(|p, _| made(LogNormal::new(p.float(0)?, p.float(1)?))),
-        ..entry("lognormal", Some("lognormal"), &[
-            float("mean", FINITE, "mean is not finite").or(0.0), float("sigma", FROM_0, "sigma < 0").or(1.0),
-        ], F64)
-    };
-    pub(crate) static WEIBULL: Entry = Entry {
-        make: Some(|p, _| made(Weibull::new(p.float(0)?))),
-        ..entry("weibull", Some("weibull"), &[float("shape", FROM_0, "a < 0").in_python("a")], F64)
-    };
+    pub(crate) static LOGNORMAL: Entry = of_values!("lognormal", Some("lognormal"), LogNormal::of, [
+        float("mean", FINITE, "mean is not finite").or(0.0), float("sigma", FROM_0, "sigma < 0").or(1.0),
+    ], F64);
+    pub(crate) static WEIBULL: Entry = of_values!("weibull", Some("weibull"), Weibull::of, [
+        float("shape", FROM_0, "a < 0").in_python("a"),
+    ], F64);
     pub(crate) static CAUCHY: Entry = Entry {
         make: Some(|_, _| made(Ok(Cauchy))),
         ..entry("standard_cauchy", Some("cauchy"), &[], F64)
     };
-    pub(crate) static GAMMA: Entry = Entry {
-        make: Some(|p, _| made(Gamma::new(p.float(0)?, p.float(1)?))),
-        ..entry("gamma", Some("gamma"), &[
-            float("shape", FROM_0, "shape < 0"), float("scale", FROM_0, "scale < 0").or(1.0),
+    pub(crate) static STANDARD_GAMMA: Entry = of_values!("standard_gamma", None, |[shape]: [f64; 1]| Gamma::of([shape, 1.0]), [
+        float("shape", FROM_0, "shape < 0"),
+    ], F64);
+    pub(crate) static GAMMA: Entry = of_values!("gamma", Some("gamma"), Gamma::of, [
+        float("shape", FROM_0, "shape < 0"), float("scale", FROM_0, "scale < 0").or(1.0),
+    ], F64);
+    pub(crate) static CHI_SQUARE: Entry = of_values!("chisquare", Some("chisquare"), |[df]: [f64; 1]| {
+        Gamma::of([df / 2.0, 2.0])
+    }, [
+        float("df", ABOVE_0, "df <= 0"),
+    ], F64);
+    pub(crate) static NONCENTRAL_CHI_SQUARE: Entry = of_values!("noncentral_chisquare", None, NoncentralChiSquare::of, [
+        float("df", ABOVE_0, "df <= 0"), float("nonc", UP_TO_MEAN, "nonc < 0, or nonc too large"),
+    ], F64);
+    pub(crate) static BETA: Entry = of_values!("beta", Some("beta"), Beta::of, [
+        float("a", ABOVE_0, "a <= 0"), float("b", ABOVE_0, "b <= 0"),
+    ], F64);
+    pub(crate) static F_RATIO: Entry = of_values!("f", None, F::of, [
+        float("dfnum", ABOVE_0, "dfnum <= 0"), float("dfden", ABOVE_0, "dfden <= 0"),
+    ], F64);
+    pub(crate) static NONCENTRAL_F: Entry = of_values!("noncentral_f", None, NoncentralF::of, [
+        float("dfnum", ABOVE_0, "dfnum <= 0"), float("dfden", ABOVE_0, "dfden <= 0"),
+        float("nonc", UP_TO_MEAN, "nonc < 0, or nonc too large"),
+    ], F64);
+    pub(crate) static STUDENT_T: Entry = of_values!("standard_t", Some("student_t"), StudentT::of, [
+        float("df", ABOVE_0, "df <= 0"),
+    ], F64);
+    pub(crate) static LAPLACE: Entry = of_values!("laplace", None, Laplace::of, [LOCATION, SCALE], F64);
+    pub(crate) static GUMBEL: Entry = of_values!("gumbel", None, Gumbel::of, [LOCATION, SCALE], F64);
+    pub(crate) static LOGISTIC: Entry = of_values!("logistic", None, Logistic::of, [LOCATION, SCALE], F64);
+    pub(crate) static RAYLEIGH: Entry = of_values!("rayleigh", None, Rayleigh::of, [SCALE], F64);
+    pub(crate) static PARETO: Entry = of_values!("pareto", None, Pareto::of, [float("a", ABOVE_0, "a <= 0")], F64);
+    pub(crate) static POWER: Entry = of_values!("power", None, Power::of, [float("a", ABOVE_0, "a <= 0")], F64);
+    pub(crate) static TRIANGULAR: Entry = Entry {
+        rule: rule!(Triangular::rule),
+        ..of_values!("triangular", None, Triangular::of, [
+            float("left", FINITE, "left is not finite"), float("mode", FINITE, "mode is not finite"),
+            float("right", FINITE, "right is not finite"),
         ], F64)
     };
-    pub(crate) static CHI_SQUARE: Entry = Entry {
-        make: Some(|p, _| made(Gamma::chi_square(p.float(0)?))),
-        ..entry("chisquare", Some("chisquare"), &[float("df", ABOVE_0, "df <= 0")], F64)
-    };
-    pub(crate) static BETA: Entry = Entry {
-        make: Some(|p, _| made(Beta::new(p.float(0)?, p.float(1)?))),
-        ..entry("beta", Some("beta"), &[float("a", ABOVE_0, "a <= 0"), float("b", ABOVE_0, "b <= 0")], F64)
-    };
-    pub(crate) static STUDENT_T: Entry = Entry {
-        make: Some(|p, _| made(StudentT::new(p.float(0)?))),
-        ..entry("standard_t", Some("student_t"), &[float("df", ABOVE_0, "df <= 0")], F64)
-    };
+    pub(crate) static VON_MISES: Entry = of_values!("vonmises", None, VonMises::of, [
+        float("mu", FINITE, "mu is not finite"), float("kappa", FROM_0, "kappa < 0"),
+    ], F64);
+    pub(crate) static WALD: Entry = of_values!("wald", None, Wald::of, [
+        float("mean", ABOVE_0, "mean <= 0"), float("scale", ABOVE_0, "scale <= 0"),
+    ], F64);
     pub(crate) static GEOMETRIC: Entry = Entry {
-        make: Some(|p, _| made(Geometric::new(p.float(0)?))),
-        ..entry("geometric", Some("geometric"), &[
-            float("p", (Excluded(0.0), Included(1.0)), "p <= 0, p > 1 or p contains NaNs"),
+        fill_each: Some(|columns, elements, first, out| {
+            Geometric::fill_columns(elements, first, i64::of(out)?, columns.all()?)
+        }),
+        ..of_values!("geometric", Some("geometric"), Geometric::of, [
+            float("p", ABOVE_0_TO_1, "p <= 0, p > 1 or p contains NaNs"),
         ], I64)
     };
-    pub(crate) static BINOMIAL: Entry = Entry {
-        make: Some(|p, _| made(Binomial::new(p.integer(0)?, p.float(1)?))),
-        ..entry("binomial", Some("binomial"), &[
-            parameter("n", INTEGER, COUNT, "n < 0"), float("p", SHARE, "p < 0, p > 1 or p is NaN"),
+    pub(crate) static BINOMIAL: Entry = of_values!("binomial", Some("binomial"), Binomial::of_values, [
+        parameter("n", INTEGER, COUNT, "n < 0"), float("p", SHARE, "p < 0, p > 1 or p is NaN"),
+    ], I64);
+    pub(crate) static NEGATIVE_BINOMIAL: Entry = Entry {
+        rule: rule!(NegativeBinomial::rule),
+        ..of_values!("negative_binomial", None, NegativeBinomial::of, [
+            float("n", ABOVE_0, "n <= 0"), float("p", ABOVE_0_TO_1, "p <= 0, p > 1 or p is NaN"),
         ], I64)
     };
-    pub(crate) static POISSON: Entry = Entry {
-        make: Some(|p, _| made(Poisson::new(p.float(0)?))),
-        ..entry("poisson", Some("poisson"), &[
-            float("mean", (Included(0.0), Included(Poisson::MAX_MEAN)), "lam < 0, lam is NaN or lam value too large")
-                .in_python("lam").or(1.0),
+    pub(crate) static HYPERGEOMETRIC: Entry = Entry {
+        rule: rule!(Hypergeometric::rule),
+        ..of_values!("hypergeometric", None, Hypergeometric::of, [
+            parameter("ngood", INTEGER, BALLS, "ngood < 0 or ngood > 10^9"),
+            parameter("nbad", INTEGER, BALLS, "nbad < 0 or nbad > 10^9"),
+            parameter("nsample", INTEGER, COUNT, "nsample < 0"),
         ], I64)
     };
+    pub(crate) static LOG_SERIES: Entry = of_values!("logseries", None, LogSeries::of, [
+        float("p", (Included(0.0), Excluded(1.0)), "p < 0, p >= 1 or p is NaN"),
+    ], I64);
+    pub(crate) static ZIPF: Entry = of_values!("zipf", None, Zipf::of, [
+        float("a", (Excluded(1.0), Excluded(f64::INFINITY)), "a <= 1 or a is NaN"),
+    ], I64);
+    pub(crate) static POISSON: Entry = of_values!("poisson", Some("poisson"), Poisson::of, [
+        float("mean", UP_TO_MEAN, "lam < 0, lam is NaN or lam value too large").in_python("lam").or(1.0),
+    ], I64);
     pub(crate) static INTEGERS: Entry = entry("integers", Some("integers"), &[
         parameter("low", INTEGER, ANY, "low is out of bounds"), parameter("high", INTEGER, ANY, "high is out of bounds"),
     ], &[
@@ -286,6 +423,14 @@ mod entries {
             parameter("p", Vector, SHARE, "pvals < 0, pvals > 1 or pvals contains NaNs").in_python("pvals"),
         ], I64)
     };
+    pub(crate) static MULTIVARIATE_HYPERGEOMETRIC: Entry = Entry {
+        make: Some(|p, _| made(MultivariateHypergeometric::new(p.vector(0)?, p.integer(1)?))),
+        row: Some(0),
+        ..entry("multivariate_hypergeometric", None, &[
+            parameter("colors", Vector, BALLS, "colors < 0 or colors > 10^9"),
+            parameter("nsample", INTEGER, COUNT, "nsample < 0"),
+        ], I64)
+    };
     pub(crate) static MULTIVARIATE_NORMAL: Entry = Entry {
         make: Some(|p, _| made(MultivariateNormal::new(p.vector(0)?, p.vector(1)?))),
         row: Some(0),
@@ -302,6 +447,9 @@ mod entries {
     pub(crate) static SOBOL: Entry = Entry { row: Some(0), ..points("sobol") };
     pub(crate) static HALTON: Entry = Entry { row: Some(0), ..points("halton") };
 
+    const LOCATION: Parameter = float("loc", FINITE, "loc is not finite").or(0.0);
+    const SCALE: Parameter = float("scale", FROM_0, "scale < 0").or(1.0);
+
     const fn points(name: &'static str) -> Entry {
         const PARAMETERS: &[Parameter] =
             &[parameter("dimensions", Size, DIMENSIONS, "dimensions is not from 1 to 256")];
@@ -312,28 +460,47 @@ mod entries {
 pub(crate) use entries::*;
 
 /// All distributions of arrays.
-pub static TABLE: [&Entry; 25] = [
+pub static TABLE: [&Entry; 44] = [
     &RANDOM,
     &UNIFORM,
     &STANDARD_NORMAL,
     &NORMAL,
+    &STANDARD_EXPONENTIAL,
     &EXPONENTIAL,
     &TRUNCATED_NORMAL,
     &LOGNORMAL,
     &WEIBULL,
     &CAUCHY,
+    &STANDARD_GAMMA,
     &GAMMA,
     &CHI_SQUARE,
+    &NONCENTRAL_CHI_SQUARE,
     &BETA,
+    &F_RATIO,
+    &NONCENTRAL_F,
     &STUDENT_T,
+    &LAPLACE,
+    &GUMBEL,
+    &LOGISTIC,
+    &RAYLEIGH,
+    &PARETO,
+    &POWER,
+    &TRIANGULAR,
+    &VON_MISES,
+    &WALD,
     &GEOMETRIC,
     &BINOMIAL,
+    &NEGATIVE_BINOMIAL,
+    &HYPERGEOMETRIC,
+    &LOG_SERIES,
+    &ZIPF,
     &POISSON,
     &INTEGERS,
     &CHOICE,
     &SUBSETS,
     &DIRICHLET,
     &MULTINOMIAL,
+    &MULTIVARIATE_HYPERGEOMETRIC,
     &MULTIVARIATE_NORMAL,
     &SPHERE,
     &SOBOL,
@@ -348,7 +515,70 @@ impl Entry {
     ///
     /// [`ElementError::Parameter`] if a value is not of its parameter's kind or bounds, or the distribution refuses it.
     pub fn make(&self, values: &[Value], number: Number) -> Option<Result<Made, ElementError>> {
-        self.make.map(|make| make(Given(values), number))
+        let checked = || match Given(values).all() {
+            Some(values) => self.check(&values),
+            None => Ok(()),
+        };
+        self.make.map(|make| {
+            checked()?;
+            make(Given(values), number)
+        })
+    }
+
+    /// Whether [`fill_each`](Self::fill_each) takes parameters that differ from element to element.
+    #[must_use]
+    pub fn takes_columns(&self) -> bool {
+        self.fill_each.is_some()
+    }
+
+    /// Fills `out`, from index `first` on, with elements whose parameters differ: element i has the values at place i of
+    /// `columns`, which has one column for each parameter, in their order. A number is the same as of
+    /// [`Elements::draw`] with these values.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] as of [`check_columns`](Self::check_columns), or if the distribution takes no columns, or
+    /// not of this length or type; [`ElementError::PastTheEnd`] if the last index is 2^64 or above.
+    pub fn fill_each(
+        &self,
+        elements: &Elements,
+        columns: &[&[f64]],
+        first: u64,
+        out: Numbers<'_>,
+    ) -> Result<(), ElementError> {
+        let fill_each = self.fill_each.ok_or(NO_COLUMNS)?;
+        if columns.iter().any(|column| column.len() != out.len()) {
+            return Err(NO_COLUMNS);
+        }
+        self.check_columns(elements, columns)?;
+        fill_each(Columns(columns), elements, first, out)
+    }
+
+    /// Checks columns of values, one for each parameter.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if their number is another one, their lengths differ, or the distribution does not have one
+    /// of the values.
+    pub fn check_columns(
+        &self,
+        elements: &Elements,
+        columns: &[&[f64]],
+    ) -> Result<(), ElementError> {
+        if columns.len() != self.parameters.len() {
+            return Err(NO_COLUMNS);
+        }
+        for (parameter, column) in self.parameters.iter().zip(columns) {
+            parameter.check_column(elements.width, column)?;
+        }
+        let length = columns.first().map_or(0, |column| column.len());
+        if columns.iter().any(|column| column.len() != length) {
+            return Err(NO_COLUMNS);
+        }
+        match self.rule {
+            Some(rule) => rule(elements.width, columns).map_err(ElementError::Parameter),
+            None => Ok(()),
+        }
     }
 
     /// Checks the parameters that are single numbers, in their order.
@@ -356,7 +586,11 @@ impl Entry {
         for (parameter, value) in self.parameters.iter().zip(values) {
             parameter.check(*value)?;
         }
-        Ok(())
+        let Some(rule) = self.rule else {
+            return Ok(());
+        };
+        let columns: Vec<&[f64]> = values.chunks(1).collect();
+        rule(Width::Portable, &columns).map_err(ElementError::Parameter)
     }
 
     /// Checks each number of a vector.
@@ -376,6 +610,27 @@ impl Parameter {
         }
     }
 
+    /// Checks each number of a column, several at a time.
+    fn check_column(&self, width: Width, column: &[f64]) -> Result<(), ElementError> {
+        // No number is below the next one above an excluded end.
+        let low = match self.bounds.0 {
+            Included(low) => low,
+            Excluded(low) => low.next_up(),
+            Unbounded => f64::NEG_INFINITY,
+        };
+        let high = match self.bounds.1 {
+            Included(high) => high,
+            Excluded(high) => high.next_down(),
+            Unbounded => f64::INFINITY,
+        };
+        let are_inside = width.run(AreInside { column, low, high });
+        if are_inside {
+            Ok(())
+        } else {
+            Err(ElementError::Parameter(self.refusal))
+        }
+    }
+
     const fn in_python(self, python: &'static str) -> Self {
         Self { python, ..self }
     }
@@ -385,6 +640,41 @@ impl Parameter {
             default: Some(default),
             ..self
         }
+    }
+}
+
+/// Whether all numbers are in bounds.
+struct AreInside<'a> {
+    column: &'a [f64],
+    low: f64,
+    high: f64,
+}
+
+impl SimdTask for AreInside<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let are_inside = |all, x: &f64| all & (self.low..=self.high).contains(x);
+        self.column.iter().fold(true, are_inside)
+    }
+}
+
+/// Whether the lengths of all ranges are finite and not below 0.
+struct AreRanges<'a> {
+    low: &'a [f64],
+    high: &'a [f64],
+}
+
+impl SimdTask for AreRanges<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let lengths = self.low.iter().zip(self.high).map(|(low, high)| high - low);
+        lengths.fold(true, |all, length| {
+            all & (0.0..f64::INFINITY).contains(&length)
+        })
     }
 }
 
@@ -401,6 +691,8 @@ const fn entry(
         numbers,
         row: None,
         make: None,
+        fill_each: None,
+        rule: None,
     }
 }
 
@@ -429,11 +721,19 @@ const fn float(name: &'static str, bounds: Bounds, refusal: &'static str) -> Par
 struct Given<'a>(&'a [Value]);
 
 impl<'a> Given<'a> {
-    fn float(self, place: usize) -> Result<f64, ElementError> {
-        match self.0.get(place) {
-            Some(Value::Float(value)) => Ok(*value),
-            _ => Err(WRONG_KIND),
-        }
+    /// All values, if each is a single number.
+    fn all(self) -> Option<Vec<f64>> {
+        let number = |value: &Value| match value {
+            Value::Float(value) => Some(*value),
+            Value::Integer(value) => Some(*value as f64),
+            Value::Vector(_) => None,
+        };
+        self.0.iter().map(number).collect()
+    }
+
+    fn values<const N: usize>(self) -> Result<[f64; N], ElementError> {
+        let values = self.all().ok_or(WRONG_KIND)?;
+        values.try_into().map_err(|_| WRONG_KIND)
     }
 
     fn integer(self, place: usize) -> Result<i64, ElementError> {
@@ -458,14 +758,54 @@ impl<'a> Given<'a> {
 const WRONG_KIND: ElementError =
     ElementError::Parameter("a parameter is missing, or it is of another kind");
 
+const NO_COLUMNS: ElementError =
+    ElementError::Parameter("the distribution takes no such columns of parameters");
+
+/// A column of values for each parameter.
+#[derive(Clone, Copy)]
+struct Columns<'a>(&'a [&'a [f64]]);
+
+impl<'a> Columns<'a> {
+    fn all<const N: usize>(self) -> Result<[&'a [f64]; N], ElementError> {
+        self.0.try_into().map_err(|_| NO_COLUMNS)
+    }
+}
+
+/// Fills `out` with elements of the distributions that `of` makes of the values at each place of the columns.
+fn each<const N: usize, D: Each<Number: Boxed>>(
+    columns: Columns<'_>,
+    elements: &Elements,
+    first: u64,
+    out: Numbers<'_>,
+    of: impl Fn([f64; N]) -> D,
+) -> Result<(), ElementError> {
+    let columns = columns.all::<N>()?;
+    let mut place = 0;
+    D::fill_each(elements, first, D::Number::of(out)?, || {
+        let values = columns.map(|column| column[place]);
+        place += 1;
+        of(values)
+    })
+}
+
 /// The type of numbers says how a distribution is boxed.
 trait Boxed: Copy + 'static {
     fn boxed(distribution: impl Sealed<Number = Self> + Sync + 'static) -> Made;
+
+    /// The array, if it has this type.
+    fn of(numbers: Numbers<'_>) -> Result<&mut [Self], ElementError>;
 }
 
 impl Boxed for f64 {
     fn boxed(distribution: impl Sealed<Number = Self> + Sync + 'static) -> Made {
         Made::F64(Box::new(distribution))
+    }
+
+    fn of(numbers: Numbers<'_>) -> Result<&mut [Self], ElementError> {
+        match numbers {
+            Numbers::F64(numbers) => Ok(numbers),
+            _ => Err(NO_COLUMNS),
+        }
     }
 }
 
@@ -473,11 +813,25 @@ impl Boxed for f32 {
     fn boxed(distribution: impl Sealed<Number = Self> + Sync + 'static) -> Made {
         Made::F32(Box::new(distribution))
     }
+
+    fn of(numbers: Numbers<'_>) -> Result<&mut [Self], ElementError> {
+        match numbers {
+            Numbers::F32(numbers) => Ok(numbers),
+            _ => Err(NO_COLUMNS),
+        }
+    }
 }
 
 impl Boxed for i64 {
     fn boxed(distribution: impl Sealed<Number = Self> + Sync + 'static) -> Made {
         Made::I64(Box::new(distribution))
+    }
+
+    fn of(numbers: Numbers<'_>) -> Result<&mut [Self], ElementError> {
+        match numbers {
+            Numbers::I64(numbers) => Ok(numbers),
+            _ => Err(NO_COLUMNS),
+        }
     }
 }
 

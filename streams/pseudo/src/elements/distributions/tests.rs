@@ -36,7 +36,52 @@ fn counts(
 
 const COVARIANCE: [f64; 9] = [4.0, 1.2, -0.8, 1.2, 1.0, 0.3, -0.8, 0.3, 2.0];
 
-const FILLS: [Fill; 18] = [
+const FILLS: [Fill; 36] = [
+    (1, |e, i, n| {
+        floats(e, &Laplace::new(1.0, 2.0).unwrap(), i, n)
+    }),
+    (1, |e, i, n| {
+        floats(e, &Gumbel::new(1.0, 2.0).unwrap(), i, n)
+    }),
+    (1, |e, i, n| {
+        floats(e, &Logistic::new(1.0, 2.0).unwrap(), i, n)
+    }),
+    (1, |e, i, n| floats(e, &Rayleigh::new(2.0).unwrap(), i, n)),
+    (1, |e, i, n| floats(e, &Pareto::new(3.0).unwrap(), i, n)),
+    (1, |e, i, n| floats(e, &Power::new(3.0).unwrap(), i, n)),
+    (1, |e, i, n| {
+        floats(e, &Triangular::new(-1.0, 0.5, 3.0).unwrap(), i, n)
+    }),
+    (1, |e, i, n| {
+        floats(e, &VonMises::new(1.0, 4.0).unwrap(), i, n)
+    }),
+    (1, |e, i, n| floats(e, &Wald::new(1.5, 0.5).unwrap(), i, n)),
+    (1, |e, i, n| floats(e, &F::new(0.7, 5.0).unwrap(), i, n)),
+    (1, |e, i, n| {
+        floats(e, &NoncentralChiSquare::new(0.5, 30.0).unwrap(), i, n)
+    }),
+    (1, |e, i, n| {
+        floats(e, &NoncentralF::new(3.0, 5.0, 2.0).unwrap(), i, n)
+    }),
+    (1, |e, i, n| {
+        counts(e, &NegativeBinomial::new(2.5, 0.1).unwrap(), i, n)
+    }),
+    (1, |e, i, n| {
+        counts(e, &Hypergeometric::new(30, 50, 7).unwrap(), i, n)
+    }),
+    (1, |e, i, n| {
+        counts(e, &Hypergeometric::new(300, 500, 700).unwrap(), i, n)
+    }),
+    (1, |e, i, n| counts(e, &LogSeries::new(0.9).unwrap(), i, n)),
+    (1, |e, i, n| counts(e, &Zipf::new(1.5).unwrap(), i, n)),
+    (3, |e, i, n| {
+        counts(
+            e,
+            &MultivariateHypergeometric::new(&[30.0, 50.0, 70.0], 99).unwrap(),
+            i,
+            n,
+        )
+    }),
     (1, |e, i, n| {
         floats(e, &LogNormal::new(0.5, 2.0).unwrap(), i, n)
     }),
@@ -200,6 +245,22 @@ fn parameters_that_no_distribution_has_are_refused() {
         );
     }
     assert!(MultivariateNormal::new(&[0.0; 2], &[1.0; 3]).is_err());
+    assert!(
+        Triangular::new(0.0, 1.0, 0.5).is_err()
+            && Triangular::new(0.0, 0.0, 0.0).is_err()
+            && Triangular::new(1.0, 0.0, 2.0).is_err()
+            && Triangular::new(-1e300, 0.0, 1e300).is_err()
+    );
+    assert!(Hypergeometric::new(3, 4, 8).is_err() && Hypergeometric::new(-1, 4, 2).is_err());
+    assert!(NegativeBinomial::new(1e18, 1e-3).is_err() && Zipf::new(1.0).is_err());
+    for (colors, sample) in [
+        (&[][..], 0),
+        (&[1.5, 2.0], 1),
+        (&[1.0, 2.0], 4),
+        (&[1e9, 1.0], 2),
+    ] {
+        assert!(MultivariateHypergeometric::new(colors, sample).is_err());
+    }
     assert_eq!(
         format!("{}", Gamma::new(-1.0, 1.0).unwrap_err()),
         "shape < 0"
@@ -228,6 +289,17 @@ fn edges_of_parameters_give_the_one_number_that_is_possible() {
     all(&Multinomial::new(0, &[0.5, 0.5]).unwrap(), 0);
     all(&MultivariateNormal::new(&[2.5], &[0.0]).unwrap(), 2.5);
     all(&Dirichlet::new(&[3.0]).unwrap(), 1.0);
+    all(&Laplace::new(2.5, 0.0).unwrap(), 2.5);
+    all(&Gumbel::new(2.5, 0.0).unwrap(), 2.5);
+    all(&Logistic::new(2.5, 0.0).unwrap(), 2.5);
+    all(&Rayleigh::new(0.0).unwrap(), 0.0);
+    all(&LogSeries::new(0.0).unwrap(), 1);
+    all(&Zipf::new(2000.0).unwrap(), 1);
+    all(&NegativeBinomial::new(3.0, 1.0).unwrap(), 0);
+    all(&Hypergeometric::new(0, 5, 5).unwrap(), 0);
+    all(&Hypergeometric::new(5, 0, 3).unwrap(), 3);
+    all(&Hypergeometric::new(5, 9, 14).unwrap(), 5);
+    all(&Hypergeometric::new(0, 0, 0).unwrap(), 0);
 }
 
 #[test]
@@ -241,6 +313,7 @@ fn extreme_parameters_come_to_an_end_and_stay_in_range() {
         elements().draw(distribution, 0, &mut out).unwrap();
         assert!(out.iter().all(is_right));
     }
+    let near = |mean: f64, x: i64| (x as f64 - mean).abs() < 8.0 * mean.sqrt() + 1e3;
     all(&Gamma::new(1e-300, 1.0).unwrap(), 0.0, |x| *x == 0.0);
     all(&Gamma::new(1e300, 1.0).unwrap(), 0.0, |x| {
         (*x / 1e300 - 1.0).abs() < 1e-10
@@ -268,6 +341,57 @@ fn extreme_parameters_come_to_an_end_and_stay_in_range() {
         all(&StudentT::new(shape).unwrap(), 0.0, |x| !x.is_nan());
     }
     all(&Weibull::new(1e-3).unwrap(), 0.0, |x| *x >= 0.0);
+    for (numerator, denominator) in [
+        (1e-300, 1e-300),
+        (1e300, 1e300),
+        (1e-300, 1e300),
+        (1e300, 1e-300),
+    ] {
+        all(&F::new(numerator, denominator).unwrap(), 0.0, |x| *x >= 0.0);
+        for noncentrality in [0.0, 1e-300, 1e18] {
+            let distribution = NoncentralF::new(numerator, denominator, noncentrality);
+            all(&distribution.unwrap(), 0.0, |x| *x >= 0.0);
+            all(&Wald::new(numerator, denominator).unwrap(), 0.0, |x| {
+                *x >= 0.0
+            });
+            let distribution = NoncentralChiSquare::new(numerator, noncentrality);
+            all(&distribution.unwrap(), 0.0, |x| *x >= 0.0);
+        }
+    }
+    for kappa in [0.0, 1e-300, 1e-9, 1e-7, 1e-3, 1e7, 1e9, 1e300] {
+        for mu in [0.0, 3.1, -3.1, 1e300] {
+            all(&VonMises::new(mu, kappa).unwrap(), 0.0, |x| {
+                x.abs() <= core::f64::consts::PI
+            });
+        }
+    }
+    let near_zero = |x: &f64| x.abs() < 1e-4;
+    all(&VonMises::new(0.0, 1e10).unwrap(), 0.0, near_zero);
+    all(&Power::new(1e-300).unwrap(), 0.0, |x| {
+        (0.0..=1.0).contains(x)
+    });
+    all(&Pareto::new(1e-300).unwrap(), 0.0, |x| *x >= 0.0);
+    for a in [1.0 + f64::EPSILON, 1.001, 1024.0, 1025.0] {
+        all(&Zipf::new(a).unwrap(), 0, |x| *x >= 1);
+    }
+    all(&LogSeries::new(1.0 - f64::EPSILON).unwrap(), 0, |x| *x >= 1);
+    all(&NegativeBinomial::new(1e-300, 1e-9).unwrap(), 0, |x| {
+        *x >= 0
+    });
+    let most = Hypergeometric::MAX_BALLS;
+    for (good, bad, sample) in [
+        (most, most, most),
+        (most, 1, most),
+        (1, most, 5),
+        (most, most, 2 * most - 20),
+        (20, most, most),
+    ] {
+        let mean = good as f64 * sample as f64 / (good + bad) as f64;
+        let own = Hypergeometric::new(good, bad, sample).unwrap();
+        all(&own, 0, |x| {
+            (0.max(sample - bad)..=good.min(sample)).contains(x) && near(mean, *x)
+        });
+    }
     for (low, high) in [
         (1e99, f64::INFINITY),
         (50.0, 50.0 + 1e-9),
@@ -278,7 +402,6 @@ fn extreme_parameters_come_to_an_end_and_stay_in_range() {
         let distribution = TruncatedNormal::new(0.0, 1.0, low, high).unwrap();
         all(&distribution, 0.0, |x| (low..=high).contains(x));
     }
-    let near = |mean: f64, x: i64| (x as f64 - mean).abs() < 8.0 * mean.sqrt() + 1e3;
     for mean in [1e12, 1e15, 1e18, Poisson::MAX_MEAN] {
         all(&Poisson::new(mean).unwrap(), 0, |x| near(mean, *x));
     }
@@ -309,4 +432,117 @@ fn a_weight_of_zero_never_comes_and_roundings_lose_none() {
             assert!(out.iter().all(|index| weights[*index as usize] > 0.0));
         }
     }
+}
+
+/// Values in the bounds of a parameter, also near their ends; rules that connect parameters hold.
+fn usual_values(entry: &table::Entry, place: usize) -> Vec<f64> {
+    let step = 0.3 * (1 + place) as f64;
+    match entry.python {
+        "hypergeometric" => vec![[40.0, 900.0], [50.0, 80.0], [7.0, 70.0]][place].to_vec(),
+        "triangular" => vec![-1.0 + place as f64, -0.5 + place as f64, place as f64],
+        "truncated_normal" if place >= 2 => {
+            [vec![-1.0, 3.0], vec![3.5, f64::INFINITY]][place - 2].clone()
+        }
+        "poisson" => vec![0.0, 3.0, 9.9, 10.0, 50.0, 1e6],
+        "binomial" if place == 0 => vec![0.0, 5.0, 200.0, 1e6],
+        "negative_binomial" if place == 0 => vec![0.5, 3.0, 90.0],
+        "zipf" => vec![1.1, 2.0, 4.0],
+        "uniform" => vec![place as f64 - 1.0, 2.5 * place as f64],
+        _ if entry.parameters[place].python == "nonc" => vec![0.0, 3.0, 70.0],
+        _ if matches!(
+            entry.parameters[place].bounds.1,
+            std::ops::Bound::Included(1.0)
+        ) =>
+        {
+            vec![0.1, 0.5, 0.9]
+        }
+        "logseries" => vec![0.0, 0.5, 0.99],
+        _ => vec![step, 1.0, step + 2.5],
+    }
+}
+
+#[test]
+fn an_element_of_columns_is_the_element_of_its_own_values() {
+    use table::{Made, Number, Numbers, TABLE, Value};
+    let (elements, length, mut seen) = (elements(), 700, 0);
+    for entry in TABLE.iter().filter(|entry| entry.takes_columns()) {
+        let columns: Vec<Vec<f64>> = (0..entry.parameters.len())
+            .map(|place| {
+                let values = usual_values(entry, place);
+                // Other periods in each column.
+                let value = |i: usize| values[(i * (place + 1) + i / 5) % values.len()];
+                (0..length).map(value).collect()
+            })
+            .collect();
+        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        for number in entry.numbers {
+            for first in [0, 1 << 40] {
+                let (mut doubles, mut singles, mut integers) =
+                    (vec![0.0; length], vec![0.0f32; length], vec![0; length]);
+                let out = match number {
+                    Number::F64 => Numbers::F64(&mut doubles),
+                    Number::F32 => Numbers::F32(&mut singles),
+                    _ => Numbers::I64(&mut integers),
+                };
+                entry.fill_each(&elements, &slices, first, out).unwrap();
+                for i in 0..length {
+                    let values: Vec<Value> = slices
+                        .iter()
+                        .zip(entry.parameters)
+                        .map(|(column, parameter)| match parameter.kind {
+                            table::Kind::Float => Value::Float(column[i]),
+                            _ => Value::Integer(column[i] as i64),
+                        })
+                        .collect();
+                    let index = first + i as u64;
+                    match entry.make(&values, *number).unwrap().unwrap() {
+                        Made::F64(one) => {
+                            let mut own = [0.0];
+                            elements.draw(&*one, index, &mut own).unwrap();
+                            assert_eq!(
+                                own[0].to_bits(),
+                                doubles[i].to_bits(),
+                                "{} {values:?}",
+                                entry.python
+                            );
+                        }
+                        Made::F32(one) => {
+                            let mut own = [0.0];
+                            elements.draw(&*one, index, &mut own).unwrap();
+                            assert_eq!(
+                                own[0].to_bits(),
+                                singles[i].to_bits(),
+                                "{} {values:?}",
+                                entry.python
+                            );
+                        }
+                        Made::I64(one) => {
+                            let mut own = [0];
+                            elements.draw(&*one, index, &mut own).unwrap();
+                            assert_eq!(own[0], integers[i], "{} {values:?}", entry.python);
+                        }
+                    }
+                }
+            }
+        }
+        // One value out of bounds is found at any place.
+        for place in 0..columns.len() {
+            for at in [0, 300, length - 1] {
+                let mut wrong = columns.clone();
+                wrong[place][at] = f64::NAN;
+                let wrong: Vec<&[f64]> = wrong.iter().map(Vec::as_slice).collect();
+                assert!(
+                    entry.check_columns(&elements, &wrong).is_err(),
+                    "{}",
+                    entry.python
+                );
+            }
+        }
+        let short: Vec<&[f64]> = slices.iter().map(|column| &column[1..]).collect();
+        let mut out = vec![0.0; length];
+        let made = entry.fill_each(&elements, &short, 0, Numbers::F64(&mut out));
+        assert!(made.is_err() && entry.check_columns(&elements, &slices[1..]).is_err());
+        seen += 1;
+    }
+    assert_eq!(seen, 30);
 }

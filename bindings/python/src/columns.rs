@@ -1,0 +1,156 @@
+//! Parameters that are arrays, beside the elements of a block: what NumPy calls broadcasting.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::sync::Mutex;
+use wellspring_pseudo::ElementError;
+
+use crate::block::{Block, Start};
+use crate::buffer::Number;
+
+/// Elements that are made at a time: their parameters stay in the second cache, and mostly in the first.
+const AT_A_TIME: usize = 2048;
+
+/// The most parameters of a distribution.
+const MAX_COLUMNS: usize = 4;
+
+/// Checks values of all parameters.
+pub(crate) type CheckColumns<'a, T> = dyn Fn(&[&[T]]) -> Result<(), ElementError> + Sync + 'a;
+
+/// The shape of the elements.
+pub(crate) struct Grid {
+    shape: Vec<usize>,
+}
+
+/// A parameter of all elements: an array, and how far its index goes on from one place to the next in each dimension of the
+/// grid. In the last one that is 0 or 1.
+pub(crate) struct Column<'a, T> {
+    numbers: &'a [T],
+    steps: &'a [usize],
+}
+
+impl Grid {
+    /// A grid without a dimension has one place.
+    pub(crate) fn new(mut shape: Vec<usize>) -> Self {
+        if shape.is_empty() {
+            shape.push(1);
+        }
+        Self { shape }
+    }
+
+    /// The column of an array. No place of the grid is outside of it.
+    pub(crate) fn column<'a, T>(
+        &self,
+        numbers: &'a [T],
+        steps: &'a [usize],
+    ) -> PyResult<Column<'a, T>> {
+        let is_empty = self.shape.contains(&0);
+        let ends = self.shape.iter().zip(steps);
+        let last = ends.fold(0usize, |last, (length, step)| {
+            last.saturating_add(length.saturating_sub(1).saturating_mul(*step))
+        });
+        let fits = steps.len() == self.shape.len()
+            && steps.last().is_some_and(|step| *step <= 1)
+            && (is_empty || last < numbers.len());
+        if !fits {
+            return Err(PyValueError::new_err("a parameter does not fit the shape"));
+        }
+        Ok(Column { numbers, steps })
+    }
+
+    /// Copies the values of a column from place `position` on.
+    fn copy<T: Number>(&self, column: &Column<'_, T>, position: usize, out: &mut [T]) {
+        let dimensions = self.shape.len();
+        let run = self.shape[dimensions - 1];
+        let step = column.steps[dimensions - 1];
+        // The place in each dimension but the last, and in the last.
+        let (mut row, mut skipped) = (position / run, position % run);
+        let mut rest = out;
+        while !rest.is_empty() {
+            let (mut outer, mut start) = (row, 0);
+            for axis in (0..dimensions - 1).rev() {
+                start += outer % self.shape[axis] * column.steps[axis];
+                outer /= self.shape[axis];
+            }
+            let count = rest.len().min(run - skipped);
+            let (now, after) = rest.split_at_mut(count);
+            if step == 0 {
+                now.fill(column.numbers[start]);
+            } else {
+                now.copy_from_slice(&column.numbers[start + skipped..][..count]);
+            }
+            (row, skipped, rest) = (row + 1, 0, after);
+        }
+    }
+
+    /// Gives `take` the values of all columns from place `position` on. They are in `values` meanwhile.
+    fn with_values<T: Number, R>(
+        &self,
+        columns: &[Column<'_, T>],
+        values: &mut [Vec<T>; MAX_COLUMNS],
+        position: usize,
+        length: usize,
+        take: impl FnOnce(&[&[T]]) -> R,
+    ) -> R {
+        for (column, values) in columns.iter().zip(&mut *values) {
+            values.resize(length, T::default());
+            self.copy(column, position, values);
+        }
+        let slices = values.each_ref().map(|values| &values[..]);
+        take(&slices[..columns.len()])
+    }
+}
+
+/// Fills `out`, whose elements have the parameters of their places in `columns`. With `check`, all are checked first, and a
+/// refused call leaves `out` as it was. `fill` checks what it uses: another thread of Python may have written to the arrays.
+#[allow(clippy::too_many_arguments, reason = "two checks and two arrays")]
+pub(crate) fn fill_by_columns<T: Send, P: Number>(
+    py: Python<'_>,
+    out: &mut [T],
+    start: Start,
+    threads: usize,
+    grid: &Grid,
+    columns: &[Column<'_, P>],
+    check: Option<&CheckColumns<'_, P>>,
+    fill: impl Fn(u64, &[&[P]], &mut [T]) -> Result<(), ElementError> + Sync,
+) -> PyResult<()> {
+    let places = grid
+        .shape
+        .iter()
+        .try_fold(1usize, |all, length| all.checked_mul(*length));
+    if places != Some(out.len()) || columns.len() > MAX_COLUMNS {
+        return Err(PyValueError::new_err(
+            "out does not have the shape of the parameters",
+        ));
+    }
+    let block = Block::new(start, out.len())?;
+    let refused = Mutex::new(None);
+    py.detach(|| {
+        if let Some(check) = check {
+            let mut values = Default::default();
+            for position in (0..out.len()).step_by(AT_A_TIME) {
+                let length = AT_A_TIME.min(out.len() - position);
+                grid.with_values(columns, &mut values, position, length, check)?;
+            }
+        }
+        block.fill(out, threads, |position, first, piece| {
+            let mut values = Default::default();
+            for (number, piece) in piece.chunks_mut(AT_A_TIME).enumerate() {
+                let offset = number * AT_A_TIME;
+                let length = piece.len();
+                let made =
+                    grid.with_values(columns, &mut values, position + offset, length, |values| {
+                        fill(first + offset as u64, values, piece)
+                    });
+                if let Err(error) = made {
+                    if let Ok(mut refused) = refused.lock() {
+                        *refused = Some(error);
+                    }
+                    return;
+                }
+            }
+        });
+        refused.into_inner().ok().flatten().map_or(Ok(()), Err)
+    })
+    .map_err(crate::elements::refused)
+}

@@ -1,0 +1,304 @@
+//! Counts of balls from an urn, and counts with long tails: hypergeometric, negative binomial, logarithmic series, Zipf.
+
+use super::continuous::StandardGamma;
+use super::counts::{INVERTED_BELOW, Poisson, inverted};
+use super::drawn;
+use super::private::{Each, Sealed};
+use super::table::{HYPERGEOMETRIC, LOG_SERIES, NEGATIVE_BINOMIAL, ZIPF};
+use super::{ElementError, Elements};
+use crate::elements::arrays::{Kind, Words};
+use crate::elements::functions::{
+    exp, exp_m1, ln, ln_1p, ln_hypergeometric, ln_hypergeometric_of_0, sqrt,
+};
+
+/// How many balls of one colour are among the balls that are drawn from an urn, none of which goes back.
+#[derive(Clone, Copy, Debug)]
+pub struct Hypergeometric {
+    /// The balls of the rarer colour, of the other one, and at most half of all: what is drawn, or what stays.
+    rare: f64,
+    common: f64,
+    sample: f64,
+    /// A count k of the rarer colour becomes `start` + `sign` * k.
+    start: f64,
+    sign: f64,
+    /// The probability of 0, where counts are inverted.
+    first: f64,
+}
+
+impl Hypergeometric {
+    /// The largest number of balls of one colour, as in NumPy.
+    pub const MAX_BALLS: i64 = 1_000_000_000;
+
+    /// The good ones of `sample` balls from an urn with `good` and `bad` ones.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if a number is below 0, there are more than [`MAX_BALLS`](Self::MAX_BALLS) of a colour, or
+    /// `sample` is larger than the number of balls.
+    pub fn new(good: i64, bad: i64, sample: i64) -> Result<Self, ElementError> {
+        let values = [good as f64, bad as f64, sample as f64];
+        HYPERGEOMETRIC.check(&values)?;
+        Ok(Self::of(values))
+    }
+
+    /// The rule that connects the parameters.
+    pub(super) fn rule([good, bad, sample]: [f64; 3]) -> Result<(), &'static str> {
+        if good + bad < sample {
+            return Err("ngood + nbad < nsample");
+        }
+        Ok(())
+    }
+
+    pub(super) fn of([good, bad, drawn]: [f64; 3]) -> Self {
+        // What stays in the urn has the same distribution as what is drawn.
+        let sample = drawn.min(good + bad - drawn);
+        let (rare, common) = (good.min(bad), good.max(bad));
+        let (mut start, mut sign) = if good > bad {
+            (sample, -1.0)
+        } else {
+            (0.0, 1.0)
+        };
+        if sample < drawn {
+            (start, sign) = (good - start, -sign);
+        }
+        let mut own = Self {
+            rare,
+            common,
+            sample,
+            start,
+            sign,
+            first: 1.0,
+        };
+        if !own.is_constant() && own.is_inverted() {
+            own.first = probability_of_0(rare, common, sample);
+        }
+        own
+    }
+
+    fn is_constant(&self) -> bool {
+        self.rare == 0.0 || self.sample == 0.0
+    }
+
+    fn is_inverted(&self) -> bool {
+        self.sample * (self.rare / (self.rare + self.common)) < INVERTED_BELOW
+    }
+
+    #[inline(always)]
+    pub(super) fn draw(self, words: &mut Words<'_>) -> i64 {
+        let k = if self.is_constant() {
+            0.0
+        } else if self.is_inverted() {
+            // The common balls are at least as many as the sample: 0 is possible.
+            let (rare, common, sample) = (self.rare, self.common, self.sample);
+            inverted(words, self.first, |k| {
+                let left = (rare + 1.0 - k).max(0.0) * (sample + 1.0 - k).max(0.0);
+                left / (k * (common - sample + k))
+            })
+        } else {
+            self.draw_rejected(words)
+        };
+        (self.start + self.sign * k) as i64
+    }
+
+    /// Ratio of uniform numbers (E. Stadlober, "The ratio of uniforms approach for generating discrete random variates", 1990).
+    fn draw_rejected(self, words: &mut Words<'_>) -> f64 {
+        let Self {
+            rare,
+            common,
+            sample,
+            ..
+        } = self;
+        let total = rare + common;
+        let share = rare / total;
+        let variance = (total - sample) * sample * share * (1.0 - share) / (total - 1.0);
+        let center = sample * share + 0.5;
+        // 2 sqrt(2 / e) and 3 - 2 sqrt(3 / e).
+        let width = 1.715_527_769_921_413_5 * sqrt(variance + 0.5) + 0.898_916_162_058_898_8;
+        let ln_probability = |k| ln_hypergeometric(k, rare, common, sample);
+        let mode = ((sample + 1.0) * (rare + 1.0) / (total + 2.0)) as i64 as f64;
+        let highest = ln_probability(mode);
+        loop {
+            let u = words.next_positive();
+            let x = center + width * (words.next_uniform() - 0.5) / u;
+            if !(0.0..rare.min(sample) + 1.0).contains(&x) {
+                continue;
+            }
+            let k = x as i64 as f64;
+            let t = ln_probability(k) - highest;
+            // Two bounds of the logarithm, and the logarithm.
+            if u * (4.0 - u) - 3.0 <= t || u * (u - t) < 1.0 && 2.0 * ln(u) <= t {
+                return k;
+            }
+        }
+    }
+}
+
+drawn!(Hypergeometric, i64, Hypergeometric, 32);
+
+/// The probability that no ball of the sample is a rare one.
+fn probability_of_0(rare: f64, common: f64, sample: f64) -> f64 {
+    // Of so few factors below 2 10^9 each product is a float.
+    const FEW: f64 = 32.0;
+    let (fewer, more) = (rare.min(sample), rare.max(sample));
+    if fewer > FEW {
+        return exp(ln_hypergeometric_of_0(rare, common, sample));
+    }
+    let total = rare + common;
+    let (mut left, mut all, mut i) = (1.0, 1.0, 0.0);
+    while i < fewer {
+        left *= total - more - i;
+        all *= total - i;
+        i += 1.0;
+    }
+    left / all
+}
+
+/// The failures before a number of successes: Poisson numbers whose mean is a gamma number.
+#[derive(Clone, Copy, Debug)]
+pub struct NegativeBinomial {
+    successes: StandardGamma,
+    odds: f64,
+}
+
+impl NegativeBinomial {
+    /// The failures before `n` successes, where each trial succeeds with the probability `p`. `n` need not be an integer.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `n` is not above 0 or not finite, `p` is not above 0 or above 1, or the means could
+    /// be above [`Poisson::MAX_MEAN`].
+    pub fn new(n: f64, p: f64) -> Result<Self, ElementError> {
+        NEGATIVE_BINOMIAL.check(&[n, p])?;
+        Ok(Self::of([n, p]))
+    }
+
+    /// The rule that connects the parameters, as in NumPy.
+    pub(super) fn rule([n, p]: [f64; 2]) -> Result<(), &'static str> {
+        if (1.0 - p) / p * (n + 10.0 * sqrt(n)) > Poisson::MAX_MEAN {
+            return Err("n too large or p too small");
+        }
+        Ok(())
+    }
+
+    pub(super) fn of([n, p]: [f64; 2]) -> Self {
+        Self {
+            successes: StandardGamma::new(n),
+            odds: (1.0 - p) / p,
+        }
+    }
+
+    #[inline(always)]
+    fn draw(self, words: &mut Words<'_>) -> i64 {
+        let mean = self.odds * self.successes.draw(words);
+        Poisson::of([mean.min(Poisson::MAX_MEAN)]).draw(words)
+    }
+}
+
+drawn!(NegativeBinomial, i64, NegativeBinomial, 64);
+
+/// The distribution of the logarithmic series (A. W. Kemp, "Efficient generation of logarithmically distributed pseudo-random
+/// variables", 1981).
+#[derive(Clone, Copy, Debug)]
+pub struct LogSeries {
+    p: f64,
+    /// ln(1 - p).
+    ln_q: f64,
+}
+
+impl LogSeries {
+    /// The number k, from 1 on, has a probability in proportion to `p`^k / k.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `p` is below 0, or not below 1.
+    pub fn new(p: f64) -> Result<Self, ElementError> {
+        LOG_SERIES.check(&[p])?;
+        Ok(Self::of([p]))
+    }
+
+    pub(super) fn of([p]: [f64; 1]) -> Self {
+        Self { p, ln_q: ln_1p(-p) }
+    }
+
+    #[inline(always)]
+    fn draw(self, words: &mut Words<'_>) -> i64 {
+        loop {
+            let v = words.next_uniform();
+            if v >= self.p {
+                return 1;
+            }
+            let q = -exp_m1(self.ln_q * words.next_uniform());
+            if v > q * q {
+                return if v >= q { 1 } else { 2 };
+            }
+            // 0 has no logarithm, and 1 the logarithm 0.
+            if v > 0.0 && q < 1.0 {
+                return ((ln(v) / ln(q)) as i64).saturating_add(1);
+            }
+        }
+    }
+}
+
+drawn!(LogSeries, i64, LogSeries, 16);
+
+/// The Zipf or zeta distribution (L. Devroye, "Non-Uniform Random Variate Generation", 1986, X.6).
+#[derive(Clone, Copy, Debug)]
+pub struct Zipf {
+    /// The exponent less 1.
+    above_1: f64,
+    /// 2^`above_1`, and that less 1.
+    b: f64,
+    b_less_1: f64,
+    /// The probability beyond the largest integer of 63 bits.
+    rest: f64,
+}
+
+impl Zipf {
+    /// The number k, from 1 to 2^63 - 1, has a probability in proportion to k^-`a`.
+    ///
+    /// # Errors
+    ///
+    /// [`ElementError::Parameter`] if `a` is not above 1 or not finite.
+    pub fn new(a: f64) -> Result<Self, ElementError> {
+        ZIPF.check(&[a])?;
+        Ok(Self::of([a]))
+    }
+
+    pub(super) fn of([a]: [f64; 1]) -> Self {
+        // From here on 2 has a probability below the least float.
+        let above_1 = (a - 1.0).min(1024.0);
+        let ln_b = above_1 * core::f64::consts::LN_2;
+        Self {
+            above_1,
+            b: exp(ln_b),
+            b_less_1: exp_m1(ln_b),
+            rest: exp(-63.0 * ln_b),
+        }
+    }
+
+    #[inline(always)]
+    fn draw(self, words: &mut Words<'_>) -> i64 {
+        if self.above_1 >= 1024.0 {
+            return 1;
+        }
+        loop {
+            let u = words.next_uniform();
+            let v = words.next_uniform();
+            // From `rest`, where x is 2^63, up to 1.
+            let u = u * self.rest + (1.0 - u);
+            let x = exp(-ln(u) / self.above_1);
+            if x >= 9_223_372_036_854_775_808.0 {
+                continue;
+            }
+            let k = (x as i64).max(1);
+            let x = k as f64;
+            // (1 + 1 / x)^above_1, less 1.
+            let t = exp_m1(self.above_1 * ln_1p(1.0 / x));
+            if v * x * t / self.b_less_1 <= (1.0 + t) / self.b {
+                return k;
+            }
+        }
+    }
+}
+
+drawn!(Zipf, i64, Zipf, 16);
