@@ -16,7 +16,7 @@ struct Model {
     cases: &'static [&'static [&'static str]],
 }
 
-const MODELS: [Model; 3] = [
+const MODELS: [Model; 2] = [
     Model {
         name: "P3 taps",
         file: "taps",
@@ -56,17 +56,6 @@ const MODELS: [Model; 3] = [
                 "-DREADS=1",
                 "-DREADS_AGAIN=0",
             ],
-        ],
-    },
-    Model {
-        name: "P6 turns",
-        file: "turns",
-        cases: &[
-            &["-DN=2", "-DSTEPS=2", "-DKERNEL"],
-            &["-DN=4", "-DSTEPS=6", "-DKERNEL"],
-            &["-DN=8", "-DSTEPS=14", "-DKERNEL"],
-            &["-DN=2", "-DSTEPS=1"],
-            &["-DN=8", "-DSTEPS=7"],
         ],
     },
     Model {
