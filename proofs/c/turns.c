@@ -4,7 +4,8 @@
  * readers decide: any at any look. A node that a reader keeps busy is left out.
  *
  * Claim: from any state of the turns, each node but 0, which has every seed, has a new one after
- * 2 (NODES - 1) reseeds.
+ * 2 (NODES - 1) reseeds. main() proves of one reseed by the code that it is a step(), and then of any
+ * 2 (NODES - 1) steps that they serve all.
  */
 #include "linux.h"
 #include "internal.h"
@@ -16,8 +17,25 @@
 
 enum ws_cipher ws_cipher;
 DEFINE_MUTEX(ws_nodes_lock);
-static struct ws_node nodes[NODES];
-static unsigned int seeds[NODES], bumps;
+static struct ws_node root, other;
+static unsigned int found;	/* the number of the other node that was looked for last */
+static unsigned int root_seeds, other_seeds, served, bumps;
+
+struct turns {
+	bool by_credit;
+	unsigned int last_in_turn;
+};
+
+/* Whether a reseed that serves node @number may turn @before into @after. */
+static bool step(struct turns before, unsigned int number, struct turns after)
+{
+	unsigned int next = before.last_in_turn < NODES - 1 ? before.last_in_turn + 1 : 1;
+	bool in_turn = number == next && after.last_in_turn == next;
+	bool out_of_turn = before.by_credit && after.last_in_turn == before.last_in_turn;
+
+	return number > 0 && number < NODES && after.by_credit == !before.by_credit &&
+	       (in_turn || out_of_turn);
+}
 
 unsigned int ws_nodes_count(void)
 {
@@ -26,13 +44,14 @@ unsigned int ws_nodes_count(void)
 
 struct ws_node *ws_nodes_root(void)
 {
-	return &nodes[0];
+	return &root;
 }
 
 struct ws_node *ws_nodes_get(unsigned int number)
 {
-	__CPROVER_assert(number < NODES, "a node's number is in the table");
-	return &nodes[number];
+	__CPROVER_assert(number > 0 && number < NODES, "a node's number is in the table");
+	found = number;
+	return &other;
 }
 
 bool ws_node_is_served_first(const struct ws_node *node)
@@ -42,7 +61,12 @@ bool ws_node_is_served_first(const struct ws_node *node)
 
 bool ws_node_feed(struct ws_node *node, const void *seed, size_t len, u32 credit_bits)
 {
-	seeds[node - nodes]++;
+	if (node == &root) {
+		root_seeds++;
+	} else {
+		other_seeds++;
+		served = found;
+	}
 	return true;
 }
 
@@ -74,22 +98,31 @@ void ws_hash_for_node(u8 *digest, const char *domain, unsigned int number, const
 int main(void)
 {
 	struct ws_seed seed = { .bytes = 32 };
-	unsigned int step, number, others = 0;
+	struct turns before, after;
+	unsigned int reseeds, number, mask = 1;
 
 	by_credit = nondet_bool();
 	last_in_turn = nondet_u32();
 	last_by_credit = nondet_u32();
 	__CPROVER_assume(last_in_turn < NODES && last_by_credit < NODES);
-	for (step = 0; step < 2 * (NODES - 1); step++)
-		ws_distribution_deliver(&seed);
+	before = (struct turns) { by_credit, last_in_turn };
+	ws_distribution_deliver(&seed);
+	after = (struct turns) { by_credit, last_in_turn };
+	__CPROVER_assert(root_seeds == 1 && other_seeds == 1, "a reseed gives the root a seed, and one other");
+	__CPROVER_assert(step(before, served, after), "a node is served in its turn, or every second time by credit");
+	__CPROVER_assert(last_in_turn < NODES && last_by_credit < NODES, "the turns are in the table");
+	__CPROVER_assert(bumps == 1, "a reseed moves the generation");
+	REACHED(before.by_credit && after.last_in_turn == before.last_in_turn, "a node is served by credit");
+	REACHED(before.by_credit && after.last_in_turn != before.last_in_turn, "no node is low");
 
-	__CPROVER_assert(seeds[0] == 2 * (NODES - 1), "the root has every seed");
-	for (number = 1; number < NODES; number++) {
-		__CPROVER_assert(seeds[number] > 0, "each node has a new seed");
-		others += seeds[number];
+	for (reseeds = 0; reseeds < 2 * (NODES - 1); reseeds++) {
+		before = after;
+		after.by_credit = nondet_bool();
+		after.last_in_turn = nondet_u32();
+		number = nondet_u32();
+		__CPROVER_assume(step(before, number, after));
+		mask |= 1U << number;
 	}
-	__CPROVER_assert(others == seeds[0], "and each reseed gives one other node a seed");
-	__CPROVER_assert(bumps == seeds[0], "each reseed moves the generation");
-	REACHED(seeds[1] == NODES, "a node with all seeds by credit, and its turn");
+	__CPROVER_assert(mask == (1U << NODES) - 1, "each node has a new seed");
 	return 0;
 }
