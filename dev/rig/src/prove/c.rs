@@ -19,26 +19,28 @@ struct Proof {
 
 /// How loops end.
 enum Bound {
-    /// Each by the invariant that the edits give. Claims say where output goes, and no address of it is written to.
-    Invariants,
+    /// Each by the invariant that the edits give, with these checks besides.
+    Invariants(&'static [&'static str]),
     /// After so many rounds, and CBMC proves that there are no more.
     Rounds(&'static [&'static str]),
 }
 
-const PROOFS: [Proof; 8] = [
+const PROOFS: [Proof; 10] = [
     Proof {
         name: "P1 blocks",
         harness: "blocks",
         sources: &["fortuna.c"],
         cases: &[&["-DCIPHER=WS_CHACHA20"], &["-DCIPHER=WS_AES256"]],
-        bound: Bound::Invariants,
+        // Claims say where output goes, and no address of it is written to.
+        bound: Bound::Invariants(&[]),
     },
     Proof {
         name: "P1 keystream",
         harness: "keystream",
         sources: &["cipher.c"],
         cases: &[&["-DCIPHER=WS_CHACHA20"], &["-DCIPHER=WS_AES256"]],
-        bound: Bound::Invariants,
+        // Claims say where output goes, and no address of it is written to.
+        bound: Bound::Invariants(&[]),
     },
     Proof {
         name: "P2 taps",
@@ -58,11 +60,25 @@ const PROOFS: [Proof; 8] = [
         ]),
     },
     Proof {
+        name: "P2 copy",
+        harness: "copy",
+        sources: &["tap.c"],
+        cases: &[&[]],
+        bound: Bound::Invariants(&["--bounds-check", "--pointer-check"]),
+    },
+    Proof {
+        name: "P2 reads",
+        harness: "reads",
+        sources: &["tap.c"],
+        cases: &[&["-DPART=COMPOSITION"], &["-DPART=TAKE"], &["-DPART=SHORT"]],
+        bound: Bound::Rounds(&["--unwind", "34", "--unwindset", "tap_serve.0:4"]),
+    },
+    Proof {
         name: "P4 orders",
         harness: "order",
         sources: &["topology.c", "node.c"],
         cases: &[&[]],
-        bound: Bound::Rounds(&["--unwind", "6"]),
+        bound: Bound::Rounds(&["--unwind", "5"]),
     },
     Proof {
         name: "P6 turns",
@@ -216,10 +232,11 @@ impl Job {
         must(&tools.trixie, "goto-cc", &compile, folder)?;
         let mut words = vec!["program", "--slice-formula", "--no-standard-checks"];
         match self.proof.bound {
-            Bound::Invariants => {
+            Bound::Invariants(checks) => {
                 let apply = ["--apply-loop-contracts", "program", "annotated"];
                 must(&tools.trixie, "goto-instrument", &apply, folder)?;
                 words[0] = "annotated";
+                words.extend(checks);
             }
             Bound::Rounds(rounds) => {
                 words.extend([
