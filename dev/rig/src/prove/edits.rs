@@ -228,7 +228,7 @@ mod tests {
             "# none\n-\tint c = 1;\n",
             "# half a line\n-\tint b\n",
             "# gone\nbehind h: g();\n",
-            "# nowhere\nevery c => d\n",
+            "# nowhere\nevery zzz => d\n",
         ] {
             let edits = parse(text).unwrap();
             assert!(edits[0].apply(CODE).is_err(), "{text}");

@@ -6,6 +6,7 @@
 //! rust      the compiler and a program read Rust code
 //! orders    herd7 reads litmus tests: orders of memory
 //! protocol  SPIN goes through the states of a model
+//! steps     the code makes the steps of a model in its order
 //! ```
 //!
 //! A proof holds if nothing that it claims fails, and each case that it must reach is reached. A mutant is caught if
@@ -16,6 +17,7 @@ mod edits;
 mod orders;
 mod protocol;
 mod rust;
+mod steps;
 
 use crate::guest::{Apt, Cache, Chroot, Result, Table, at, failed, run as run_quietly};
 use std::path::{Path, PathBuf};

@@ -75,6 +75,7 @@ pub(super) struct Job {
 
 /// All models and mutants.
 pub(super) fn jobs(root: &Path) -> Result<Vec<super::Job>> {
+    super::steps::check(root)?;
     let mut jobs = Vec::new();
     for model in &MODELS {
         let text = read(&model.path(root, "pml"))?;
