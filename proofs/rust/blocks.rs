@@ -76,7 +76,7 @@ impl Backend {
     }
 }
 
-/// What a keystream was used for.
+/// The purpose of a use of a keystream.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Use {
     /// From this place in the output.

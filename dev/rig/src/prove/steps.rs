@@ -1,4 +1,4 @@
-//! What ties the model of the seed file to the code: a list of its steps, with the calls that make them.
+//! A list of steps ties the model of the seed file to the code: each has the calls that make it.
 //!
 //! A line of `proofs/protocol/seedfile.steps` has a step, a file, a function and a call there. The calls of a function must
 //! come in the order of the list, each once, and the model must go from step to step in the same order.
