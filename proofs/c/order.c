@@ -165,6 +165,8 @@ int main(void)
 	__CPROVER_assume(node_0.generator.counter.low && node_0.credited_bits >= READY_BITS);
 
 	other_cpu();
+	other_cpu();
+	other_cpu();
 	ws_distribution_order(&seed);
 	__CPROVER_assert(is_ordered, "an order moves the generation");
 	other_cpu();
