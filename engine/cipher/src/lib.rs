@@ -5,7 +5,8 @@
 //! [`Keystream::fill`] stores the keystream directly in the destination.
 //!
 //! ```text
-//! backend    the two functions, and an implementation of a function as a table of data
+//! prf        the two functions: their names and the length of a block
+//! backend    an implementation of a function, as a table of data
 //! portable   implementations in plain Rust, for every machine
 //! machine    implementations for one kind of machine, which ones this CPU runs, and the wipe of what they leave on the stack
 //! keystream  a key and a counter: one call by a pointer for each fill
@@ -24,8 +25,10 @@ mod backend;
 mod keystream;
 mod machine;
 mod portable;
+mod prf;
 pub mod sha256;
 
-pub use backend::{Backend, KEY_BYTES, Prf, SimdTask, UnknownPrf, Width};
+pub use backend::{Backend, SimdTask, Width};
 pub use keystream::Keystream;
 pub use machine::erase_stack;
+pub use prf::{KEY_BYTES, Prf, UnknownPrf};

@@ -12,8 +12,10 @@
 //! |---|---|
 //! | [`source`] | the contract of everything that yields noise |
 //! | [`health`] | start-up and continuous tests of the samples, SP 800-90B sections 4.3 and 4.4 |
-//! | [`pool`] | events and the queue for mixed data, the 32 pools of Fortuna's accumulator, and which node gets which seed |
-//! | [`node`] | Fortuna's (K, C) for each NUMA node, and the mailbox by which it gets its seeds without waiting |
+//! | [`pool`] | events and the queue for mixed data, and the 32 pools of Fortuna's accumulator |
+//! | [`distribution`] | which node gets which seed |
+//! | [`node`] | a generator for each NUMA node, and the mailbox by which it gets its seeds without waiting |
+//! | [`generator`] | Fortuna's (K, C) |
 //! | [`tap`] | a thread's own key and buffer, under fast key erasure |
 //! | [`topology`] | which CPUs belong to which node |
 //! | [`seed_file`] | secrets that outlive a boot, and their credit |
@@ -30,6 +32,8 @@
 
 extern crate alloc;
 
+pub mod distribution;
+pub mod generator;
 pub mod health;
 pub mod node;
 pub mod pool;

@@ -18,7 +18,7 @@
 //! section of the file's successor depends on all of them too. (The per-node pools once proposed for Linux saved
 //! node 0 alone.)
 
-use crate::node::{DIGEST_BYTES, Sha256, finish_twice, for_node, sha_d256_into};
+use crate::generator::{DIGEST_BYTES, Sha256, finish_twice, for_node, sha_d256_into};
 use crate::topology::MAX_NODES;
 use alloc::vec::Vec;
 use core::fmt;

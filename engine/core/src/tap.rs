@@ -10,7 +10,7 @@ use zeroize::Zeroize;
 pub const NO_GENERATION: u64 = 0;
 
 /// The most output that one tap key makes: 2^20 bytes, Fortuna's limit.
-pub const KEY_LIMIT_BYTES: usize = crate::node::KEY_LIMIT_BYTES;
+pub const KEY_LIMIT_BYTES: usize = crate::generator::KEY_LIMIT_BYTES;
 
 /// The fresh entropy that is mixed into every key, in bytes.
 ///

@@ -2,10 +2,12 @@
 
 use crate::fields::{Fields, ReplayError, hex};
 use std::fmt;
+use wellspring_core::distribution::Distribution;
+use wellspring_core::generator::Reservation;
 use wellspring_core::health::{Action, Findings, Grade, Health, Test};
-use wellspring_core::node::{Inlet, Node, Reservation};
+use wellspring_core::node::{Inlet, Node};
 pub use wellspring_core::pool::Event;
-use wellspring_core::pool::{Distribution, RESEED_INTERVAL_MS, Trigger};
+use wellspring_core::pool::{RESEED_INTERVAL_MS, Trigger};
 use wellspring_core::source::{MinEntropy, Symbol};
 use wellspring_core::{Backend, KEY_BYTES, Prf};
 

@@ -18,7 +18,7 @@ mod modes {
         Engine, Error, MinEntropy, Mode, Phase, Prf, Source, SourceError, SourceHealth,
     };
     use wellspring_core::Backend;
-    use wellspring_core::node::{Generator, Reservation};
+    use wellspring_core::generator::{Generator, Reservation};
 
     const SEED: [u8; 32] = *b"a seed of thirty-two octets long";
 

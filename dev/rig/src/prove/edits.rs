@@ -4,6 +4,7 @@
 //! # what the edit does
 //! -    a line as it is, or several
 //! +    the lines instead
+//! every old text => new text
 //! behind first_function second_function: text that is put behind each of their statements
 //! ```
 //!
@@ -22,6 +23,8 @@ pub(super) struct Edit {
 enum Change {
     /// Lines that must be there once, and the lines instead.
     Lines { old: String, new: String },
+    /// Text that must be there, wherever it is.
+    Every { old: String, new: String },
     /// The text is put behind each statement of the functions.
     Behind {
         functions: Vec<String>,
@@ -67,6 +70,12 @@ pub(super) fn parse(text: &str) -> Result<Vec<Edit>> {
                 return failed(format!("nothing is replaced by: {line}"));
             };
             *new += &format!("{added}\n");
+        } else if let Some((old, new)) = line
+            .strip_prefix("every ")
+            .and_then(|rest| rest.split_once(" => "))
+        {
+            let (old, new) = (old.into(), new.into());
+            edit.changes.push(Change::Every { old, new });
         } else if let Some((functions, text)) = line
             .strip_prefix("behind ")
             .and_then(|rest| rest.split_once(": "))
@@ -86,12 +95,40 @@ impl Edit {
     pub(super) fn apply(&self, code: &str) -> Result<String> {
         let mut code = code.to_owned();
         for change in &self.changes {
-            code = match change {
-                Change::Lines { old, new } => self.replace(&code, old, new)?,
-                Change::Behind { functions, text } => self.put_behind(&code, functions, text)?,
-            };
+            code = self.change(&code, change)?;
         }
         Ok(code)
+    }
+
+    fn change(&self, code: &str, change: &Change) -> Result<String> {
+        match change {
+            Change::Lines { old, new } => self.replace(code, old, new),
+            Change::Every { old, new } if code.contains(old) => Ok(code.replace(old, new)),
+            Change::Every { old, .. } => failed(format!(
+                "the edit \"{}\" no longer fits: no {old}",
+                self.name
+            )),
+            Change::Behind { functions, text } => self.put_behind(code, functions, text),
+        }
+    }
+
+    /// Applies each change to the text that it fits, one of several. An error if it fits none, or two.
+    pub(super) fn apply_to_one(&self, mut texts: Vec<&mut String>) -> Result {
+        for change in &self.changes {
+            let edited: Vec<_> = texts.iter().map(|text| self.change(text, change)).collect();
+            let mut fitting = (0..texts.len()).filter(|&index| edited[index].is_ok());
+            let Some(index) = fitting.next() else {
+                return edited
+                    .into_iter()
+                    .next()
+                    .map_or(Ok(()), |edit| edit.map(drop));
+            };
+            if fitting.next().is_some() {
+                return failed(format!("the edit \"{}\" fits two files", self.name));
+            }
+            *texts[index] = edited[index].clone()?;
+        }
+        Ok(())
     }
 
     fn replace(&self, code: &str, old: &str, new: &str) -> Result<String> {
@@ -112,20 +149,18 @@ impl Edit {
     fn put_behind(&self, code: &str, functions: &[String], text: &str) -> Result<String> {
         let mut edited = String::new();
         let mut found = 0;
-        let mut is_inside = false;
+        // The indentation of the function that the line is in.
+        let mut inside: Option<&str> = None;
         for line in code.lines() {
-            let is_head = !line.starts_with(['\t', ' ', '*', '/', '#']) && !line.ends_with(';');
-            if is_head
-                && functions
-                    .iter()
-                    .any(|name| line.contains(&format!("{name}(")))
-            {
-                is_inside = true;
+            if functions.iter().any(|name| is_head(line, name)) {
+                inside = Some(indentation(line));
                 found += 1;
             }
-            is_inside = is_inside && line != "}";
+            inside = inside.filter(|indent| line.strip_prefix(*indent) != Some("}"));
             edited += line;
-            if is_inside && line.starts_with('\t') && line.ends_with(';') {
+            if inside.is_some_and(|indent| indentation(line).len() > indent.len())
+                && line.ends_with(';')
+            {
                 edited += &format!(" {text}");
             }
             edited.push('\n');
@@ -139,6 +174,18 @@ impl Edit {
         }
         Ok(edited)
     }
+}
+
+/// Whether a function of this name begins in the line: one of C there, or one of Rust, with any indentation.
+fn is_head(line: &str, name: &str) -> bool {
+    let is_c = !line.starts_with(['\t', ' ', '*', '/', '#'])
+        && !line.ends_with(';')
+        && line.contains(&format!("{name}("));
+    is_c || line.contains(&format!("fn {name}(")) || line.contains(&format!("fn {name}<"))
+}
+
+fn indentation(line: &str) -> &str {
+    &line[..line.len() - line.trim_start().len()]
 }
 
 #[cfg(test)]
@@ -157,6 +204,8 @@ mod tests {
             Ok(CODE.replace("\tint b = 1;\n\n", "\tint b = 3;\n"))
         );
         assert_eq!(edits[1].apply(CODE), Ok(CODE.replace("}\n", "")));
+        let every = parse("# b\nevery b = => c =\n").unwrap();
+        assert_eq!(every[0].apply(CODE), Ok(CODE.replace("b =", "c =")));
     }
 
     #[test]
@@ -169,6 +218,8 @@ mod tests {
                 .replace("= 2;", "= 2; g();")
                 .replace("n b;", "n b; g();"))
         );
+        let rust = "impl A {\n    fn f<T>(\n        a: T,\n    ) {\n        g();\n    }\n    fn h() {\n        i();\n    }\n}\n";
+        assert_eq!(edits[0].apply(rust), Ok(rust.replace("g();", "g(); g();")));
     }
 
     #[test]
@@ -177,6 +228,7 @@ mod tests {
             "# none\n-\tint c = 1;\n",
             "# half a line\n-\tint b\n",
             "# gone\nbehind h: g();\n",
+            "# nowhere\nevery zzz => d\n",
         ] {
             let edits = parse(text).unwrap();
             assert!(edits[0].apply(CODE).is_err(), "{text}");

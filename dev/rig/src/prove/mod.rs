@@ -3,8 +3,10 @@
 //! ```text
 //! edits     what is changed in a copy of the code
 //! c         CBMC reads C code
+//! rust      the compiler and a program read Rust code
 //! orders    herd7 reads litmus tests: orders of memory
 //! protocol  SPIN goes through the states of a model
+//! steps     the code makes the steps of a model in its order
 //! ```
 //!
 //! A proof holds if nothing that it claims fails, and each case that it must reach is reached. A mutant is caught if
@@ -14,6 +16,8 @@ mod c;
 mod edits;
 mod orders;
 mod protocol;
+mod rust;
+mod steps;
 
 use crate::guest::{Apt, Cache, Chroot, Result, Table, at, failed, run as run_quietly};
 use std::path::{Path, PathBuf};
@@ -28,6 +32,7 @@ const LIMIT_SECONDS: &str = "1800";
 /// One proof, or one mutant that it must refute.
 enum Job {
     C(c::Job),
+    Rust(rust::Job),
     Order(orders::Job),
     Protocol(protocol::Job),
 }
@@ -36,6 +41,7 @@ impl Job {
     fn name(&self) -> &str {
         match self {
             Self::C(job) => &job.name,
+            Self::Rust(job) => &job.name,
             Self::Order(job) => &job.name,
             Self::Protocol(job) => &job.name,
         }
@@ -44,6 +50,7 @@ impl Job {
     fn run(&self, tools: &Tools) -> Result<String> {
         match self {
             Self::C(job) => job.run(tools),
+            Self::Rust(job) => job.run(tools),
             Self::Order(job) => job.run(tools),
             Self::Protocol(job) => job.run(tools),
         }
@@ -53,6 +60,7 @@ impl Job {
 /// Runs the jobs whose names begin with one of `names`, or all.
 pub(crate) fn run(root: &Path, names: &[String]) -> Result {
     let mut jobs = c::jobs(root)?;
+    jobs.extend(rust::jobs(root)?);
     jobs.extend(orders::jobs(root)?);
     jobs.extend(protocol::jobs(root)?);
     let is_wanted = |job: &Job| {

@@ -16,7 +16,7 @@ struct Model {
     cases: &'static [&'static [&'static str]],
 }
 
-const MODELS: [Model; 3] = [
+const MODELS: [Model; 2] = [
     Model {
         name: "P3 taps",
         file: "taps",
@@ -59,17 +59,6 @@ const MODELS: [Model; 3] = [
         ],
     },
     Model {
-        name: "P6 turns",
-        file: "turns",
-        cases: &[
-            &["-DN=2", "-DSTEPS=2", "-DKERNEL"],
-            &["-DN=4", "-DSTEPS=6", "-DKERNEL"],
-            &["-DN=8", "-DSTEPS=14", "-DKERNEL"],
-            &["-DN=2", "-DSTEPS=1"],
-            &["-DN=8", "-DSTEPS=7"],
-        ],
-    },
-    Model {
         name: "P8 seed file",
         file: "seedfile",
         cases: &[&[]],
@@ -86,6 +75,7 @@ pub(super) struct Job {
 
 /// All models and mutants.
 pub(super) fn jobs(root: &Path) -> Result<Vec<super::Job>> {
+    super::steps::check(root)?;
     let mut jobs = Vec::new();
     for model in &MODELS {
         let text = read(&model.path(root, "pml"))?;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wellspring_cipher::Keystream;
-use wellspring_core::node::{CHUNK_BYTES, Generator, KEY_LIMIT_BYTES, Reservation};
+use wellspring_core::generator::{CHUNK_BYTES, Generator, KEY_LIMIT_BYTES, Reservation};
 use wellspring_core::{Backend, KEY_BYTES, Prf};
 
 /// Fortuna as random(4) runs it, written for clarity, not for speed.

@@ -21,8 +21,9 @@ mod common {
 
     use std::cell::RefCell;
     use wellspring_core::Backend;
+    use wellspring_core::distribution::Distribution;
     use wellspring_core::node::{Inlet, Node};
-    use wellspring_core::pool::{Distribution, Event, Trigger};
+    use wellspring_core::pool::{Event, Trigger};
 
     /// The pools and the nodes.
     pub(crate) struct Pipeline {
@@ -596,9 +597,11 @@ mod zeroed {
 
     use super::reading::bytes_of;
     use wellspring_cipher::sha256::Sha256;
+    use wellspring_core::distribution::Distribution;
+    use wellspring_core::generator::{Generator, Reservation};
     use wellspring_core::health::Health;
-    use wellspring_core::node::{Generator, Inlet, Mailbox, Node, Reservation, Seed};
-    use wellspring_core::pool::{Accumulator, Distribution, Event, Queue};
+    use wellspring_core::node::{Inlet, Mailbox, Node, Seed};
+    use wellspring_core::pool::{Accumulator, Event, Queue};
     use wellspring_core::tap::Tap;
 
     #[test]

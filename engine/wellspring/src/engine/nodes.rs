@@ -4,7 +4,8 @@
 use crate::error::Error;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use wellspring_core::node::{Inlet, Node, Reservation, Seed};
+use wellspring_core::generator::Reservation;
+use wellspring_core::node::{Inlet, Node, Seed};
 use wellspring_core::tap::{FRESH_BYTES, KEY_LIMIT_BYTES, Refill, Tap, TapFields};
 use wellspring_core::topology::Topology;
 use wellspring_core::{Backend, wipe};

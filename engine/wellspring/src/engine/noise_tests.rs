@@ -6,7 +6,7 @@ use super::inner::Mode;
 use super::nodes::Phase;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
-use wellspring_core::node::Reservation;
+use wellspring_core::generator::Reservation;
 use wellspring_core::pool::RESEED_INTERVAL_MS;
 use wellspring_core::source::{MinEntropy, Source, SourceError};
 use wellspring_core::topology::Topology;

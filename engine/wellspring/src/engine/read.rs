@@ -38,7 +38,7 @@ use super::inline_harvest::HarvestedStep;
 use super::inner::{EngineInner, Mode};
 use super::nodes::{NestedTap, OutermostTap, OwnedTap, Phase, tap_of};
 use crate::error::Error;
-use wellspring_core::node::Reservation;
+use wellspring_core::generator::Reservation;
 use wellspring_core::tap::{NO_GENERATION, Refill, SHORT_BYTES, Tap, TapFields};
 use wellspring_core::{KEY_BYTES, wipe};
 use wellspring_os::inheritance::SECRET_BYTES;
