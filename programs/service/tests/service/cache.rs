@@ -184,7 +184,11 @@ impl Way {
     pub(crate) fn prepare(self, path: &Path) -> io::Result<Take> {
         match self {
             Self::File(flags, take) => {
-                let file = File::from(open(path, OFlags::RDONLY | flags, Mode::empty())?);
+                let file = File::from(open(
+                    path,
+                    OFlags::RDONLY | OFlags::CLOEXEC | flags,
+                    Mode::empty(),
+                )?);
                 Ok(Box::new(move || take(&file)))
             }
             Self::Memory(flags, protection, take) => map(path, flags, protection, take),
@@ -291,7 +295,7 @@ fn asynchronous(file: &File) -> io::Result<Vec<u8>> {
 
 /// Copies into memory, and returns what came.
 fn copy(copy: impl FnOnce(&OwnedFd) -> Result<usize, Errno>) -> io::Result<Vec<u8>> {
-    let memory = memfd_create("copy", MemfdFlags::empty())?;
+    let memory = memfd_create("copy", MemfdFlags::CLOEXEC)?;
     copy(&memory)?;
     let (mut file, mut bytes) = (File::from(memory), Vec::new());
     file.rewind()?;
@@ -310,7 +314,7 @@ fn copy_range(file: &File) -> io::Result<Vec<u8>> {
 /// From the file into itself: no program sees these bytes, but they would come through the page cache.
 fn copy_beside(file: &File) -> io::Result<Vec<u8>> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let to = open(path, OFlags::WRONLY, Mode::empty())?;
+    let to = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     let length = rustix::fs::copy_file_range(file, None, to, Some(&mut 8192), WANTED)?;
     Ok(vec![1; length])
 }
@@ -349,7 +353,7 @@ pub(crate) fn map(
     protection: ProtFlags,
     take: fn(&Page) -> io::Result<Vec<u8>>,
 ) -> io::Result<Take> {
-    let file = open(path, OFlags::RDONLY, Mode::empty())?;
+    let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     // SAFETY: memory at a place of the kernel's choice, which stays mapped.
     let start = unsafe { mmap(ptr::null_mut(), 4096, protection, flags, file.as_fd(), 0) }?;
     let page = Page(start.cast());

@@ -115,7 +115,7 @@ fn the_requests_of_random_4_are_answered() {
         ),
         (-1, Some(rustix::io::Errno::PERM))
     );
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let waits = rustix::fs::open(mount.join("random"), flags, rustix::fs::Mode::empty()).unwrap();
     assert_eq!(rustix::io::read(&waits, &mut [0; 8]).unwrap(), 8);
 }
@@ -560,7 +560,7 @@ fn a_user_gets_its_rate_by_a_file_and_root_is_not_limited() {
 }
 
 fn short_reads_of_root(file: &Path, times: usize) -> Vec<Duration> {
-    let file = open(file, OFlags::RDONLY, Mode::empty()).unwrap();
+    let file = open(file, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).unwrap();
     let mut times: Vec<_> = (0..times)
         .map(|_| {
             let began = Instant::now();

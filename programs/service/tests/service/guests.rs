@@ -206,7 +206,7 @@ fn descriptors_of_another_kind_end_the_connection() {
 fn a_call_that_is_full_blocks_nothing() {
     let service = Service::start("");
     let mut guest = Hypervisor::start(&service);
-    let full = eventfd(0, EventfdFlags::empty()).unwrap();
+    let full = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
     rustix::io::write(&full, &(u64::MAX - 1).to_ne_bytes()).unwrap();
     let full = EventFdFrom(full).into();
     guest.frontend.set_vring_call(0, &full).unwrap();

@@ -65,7 +65,7 @@ fn reopened(flags: OFlags) -> OwnedFd {
 }
 
 fn event() -> OwnedFd {
-    eventfd(0, EventfdFlags::empty()).unwrap()
+    eventfd(0, EventfdFlags::CLOEXEC).unwrap()
 }
 
 /// A region of `bytes` at `offset` of a file.
@@ -157,16 +157,16 @@ const ROWS: &[Row] = &[
     ("/dev/zero", Closes, |end| no_memory(end, opened("/dev/zero", OFlags::RDWR))),
     ("/dev/null", Closes, |end| no_memory(end, opened("/dev/null", OFlags::RDWR))),
     ("a pipe", Closes, |end| no_memory(end, std::io::pipe().unwrap().1)),
-    ("a folder of tmpfs", Closes, |end| no_memory(end, opened("/dev", OFlags::RDONLY))),
-    ("a folder", Closes, |end| no_memory(end, opened("/", OFlags::RDONLY))),
+    ("a folder of tmpfs", Closes, |end| no_memory(end, opened("/dev", OFlags::RDONLY | OFlags::CLOEXEC))),
+    ("a folder", Closes, |end| no_memory(end, opened("/", OFlags::RDONLY | OFlags::CLOEXEC))),
     ("memory of a process", Closes, |end| no_memory(end, opened("/proc/self/mem", OFlags::RDWR))),
-    ("a file of /proc", Closes, |end| no_memory(end, opened("/proc/self/maps", OFlags::RDONLY))),
-    ("a file of /sys", Closes, |end| no_memory(end, opened("/sys/devices/system/cpu/online", OFlags::RDONLY))),
+    ("a file of /proc", Closes, |end| no_memory(end, opened("/proc/self/maps", OFlags::RDONLY | OFlags::CLOEXEC))),
+    ("a file of /sys", Closes, |end| no_memory(end, opened("/sys/devices/system/cpu/online", OFlags::RDONLY | OFlags::CLOEXEC))),
     ("a file of a disk", Closes, |end| no_memory(end, File::open(std::env::current_exe().unwrap()).unwrap())),
     ("an eventfd", Closes, |end| no_memory(end, event())),
     ("an epoll", Closes, |end| no_memory(end, epoll::create(epoll::CreateFlags::CLOEXEC).unwrap())),
     ("its own connection", Closes, |end| no_memory(end, &end.0)),
-    ("memory that may only be read", Closes, |end| no_memory(end, reopened(OFlags::RDONLY))),
+    ("memory that may only be read", Closes, |end| no_memory(end, reopened(OFlags::RDONLY | OFlags::CLOEXEC))),
     ("memory that may only be written", Closes, |end| no_memory(end, reopened(OFlags::WRONLY))),
     ("memory that is only a path", Closes, |end| no_memory(end, reopened(OFlags::PATH))),
     ("memory sealed against writes", Closes, |end| no_memory(end, sealed(SealFlags::WRITE))),
@@ -341,7 +341,7 @@ impl FrontEnd {
         self.send(SET_VRING_NUM, &[8 << 32], &[]);
         // The number of the ring and flags; descriptors, used, available; no log.
         self.send(SET_VRING_ADDR, &[0, user, user + 1024, user + 512, 0], &[]);
-        let kick = eventfd(0, EventfdFlags::empty()).unwrap();
+        let kick = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
         self.send(SET_VRING_KICK, &[0], &[kick.as_fd()]);
     }
 
