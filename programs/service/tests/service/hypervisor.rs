@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use vhost::vhost_user::message::VhostUserHeaderFlag;
 use vhost::vhost_user::{Frontend, VhostUserFrontend, VhostUserProtocolFeatures};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
-use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
+use vmm_sys_util::eventfd::{EFD_CLOEXEC, EFD_NONBLOCK, EventFd};
 
 pub(crate) const NEXT: u16 = 1;
 pub(crate) const WRITE: u16 = 2;
@@ -86,8 +86,8 @@ impl Hypervisor {
         let mut guest = Self {
             frontend: connect(service),
             memory: memfd(bytes),
-            kick: EventFd::new(0).unwrap(),
-            call: EventFd::new(EFD_NONBLOCK).unwrap(),
+            kick: EventFd::new(EFD_CLOEXEC).unwrap(),
+            call: EventFd::new(EFD_CLOEXEC | EFD_NONBLOCK).unwrap(),
             asked: 0,
             seen: 0,
         };
@@ -102,8 +102,8 @@ impl Hypervisor {
         let twin = Self {
             frontend: connect(service),
             memory: memfd(MEMORY_BYTES),
-            kick: EventFd::new(0).unwrap(),
-            call: EventFd::new(EFD_NONBLOCK).unwrap(),
+            kick: EventFd::new(EFD_CLOEXEC).unwrap(),
+            call: EventFd::new(EFD_CLOEXEC | EFD_NONBLOCK).unwrap(),
             asked: self.asked,
             seen: self.seen,
         };
