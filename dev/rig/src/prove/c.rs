@@ -1,6 +1,6 @@
 //! CBMC reads the files of `kernel/` as they are, but for what a proof puts into a copy.
 
-use super::edits::{Edit, parse};
+use super::edits::{Edit, parse_edits, parse_mutants};
 use super::{Tools, answer, must, read, write};
 use crate::guest::{Result, at, failed};
 use std::fs;
@@ -144,7 +144,7 @@ pub(super) fn jobs(root: &Path) -> Result<Vec<super::Job>> {
                 mutant: None,
             });
         }
-        let mutants = parse(&read(&file(root, proof, "mutants"))?)?;
+        let mutants = parse_mutants(&read(&file(root, proof, "edits"))?)?;
         if mutants.len() < 2 {
             return failed(format!("{}: a proof has at least two mutants", proof.name));
         }
@@ -209,7 +209,7 @@ impl Job {
                 write(&folder.join("kernel").join(name), &text)?;
             }
         }
-        let edits = parse(&read(&file(root, self.proof, "edits"))?)?;
+        let edits = parse_edits(&read(&file(root, self.proof, "edits"))?)?;
         for edit in self.mutant.iter().chain(&edits) {
             let texts: Vec<&mut String> = sources.iter_mut().map(|(_, text)| text).collect();
             edit.apply_to_one(texts)?;

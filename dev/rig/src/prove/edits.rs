@@ -1,7 +1,7 @@
 //! Edits of the code under proof: what a proof puts into a copy of it, and the mutants that a proof must refute.
 //!
 //! ```text
-//! # what the edit does
+//! # what the edit does, or "without: " and what a mutant lacks
 //! -    a line as it is, or several
 //! +    the lines instead
 //! every old text => new text
@@ -11,6 +11,9 @@
 //! An edit that no longer fits, since the code has changed, is an error.
 
 use crate::guest::{Result, failed};
+
+/// The name of a mutant begins with this.
+const WITHOUT: &str = "without: ";
 
 /// An edit with its name.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,6 +36,23 @@ enum Change {
 }
 
 /// Reads the edits of a file.
+pub(super) fn parse_edits(text: &str) -> Result<Vec<Edit>> {
+    let mut edits = parse(text)?;
+    edits.retain(|edit| !edit.name.starts_with(WITHOUT));
+    Ok(edits)
+}
+
+/// Reads the mutants of a file.
+pub(super) fn parse_mutants(text: &str) -> Result<Vec<Edit>> {
+    let mut mutants = parse(text)?;
+    mutants.retain(|edit| edit.name.starts_with(WITHOUT));
+    for mutant in &mut mutants {
+        mutant.name.drain(..WITHOUT.len());
+    }
+    Ok(mutants)
+}
+
+/// Reads all edits of a file, the mutants too.
 pub(super) fn parse(text: &str) -> Result<Vec<Edit>> {
     let mut edits: Vec<Edit> = Vec::new();
     // Whether the last line was one of "-", to which the next such line belongs.

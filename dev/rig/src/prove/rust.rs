@@ -3,7 +3,7 @@
 //! A harness in `proofs/rust/` stands for the rest of the crate: it includes a copy of the file, and counts bytes in place of
 //! making them. Types without a comparison stand for bytes and counters, so a copy that compiles does not look at them.
 
-use super::edits::{Edit, parse};
+use super::edits::{Edit, parse_edits, parse_mutants};
 use super::{LIMIT_SECONDS, Tools, read, write};
 use crate::guest::{Result, at, failed};
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ pub(super) fn jobs(root: &Path) -> Result<Vec<super::Job>> {
             proof,
             mutant: None,
         });
-        let mutants = parse(&read(&proof.path(root, "mutants"))?)?;
+        let mutants = parse_mutants(&read(&proof.path(root, "edits"))?)?;
         if mutants.len() < 2 {
             return failed(format!("{}: a proof has at least two mutants", proof.name));
         }
@@ -118,7 +118,7 @@ impl Job {
         if let Some(mutant) = &self.mutant {
             text = mutant.apply(&text)?;
         }
-        for edit in parse(&read(&self.proof.path(root, "edits"))?)? {
+        for edit in parse_edits(&read(&self.proof.path(root, "edits"))?)? {
             text = edit.apply(&text)?;
         }
         write(&folder.join("source.rs"), &text)?;
