@@ -62,16 +62,28 @@ thread_local! {
     static CALLS: RefCell<Vec<(u64, u128, usize)>> = const { RefCell::new(Vec::new()) };
 }
 
-const KINDS: [Kind; 24] = [
+const KINDS: [Kind; 41] = [
     Kind::Integers32, Kind::Integers64, Kind::Normal, Kind::Exponential, Kind::Shuffle, Kind::Permutation,
     Kind::LogNormal, Kind::Weibull, Kind::Cauchy, Kind::Gamma, Kind::Beta, Kind::StudentT, Kind::TruncatedNormal,
     Kind::Geometric, Kind::Binomial, Kind::Poisson, Kind::Choice, Kind::Subsets, Kind::Dirichlet,
-    Kind::Multinomial, Kind::MultivariateNormal, Kind::Sphere, Kind::Sobol, Kind::Halton,
+    Kind::Multinomial, Kind::MultivariateNormal, Kind::Sphere, Kind::Sobol, Kind::Halton, Kind::Laplace,
+    Kind::Gumbel, Kind::Logistic, Kind::Rayleigh, Kind::Pareto, Kind::Power, Kind::Triangular, Kind::VonMises,
+    Kind::Wald, Kind::F, Kind::NoncentralChiSquare, Kind::NoncentralF, Kind::NegativeBinomial,
+    Kind::Hypergeometric, Kind::LogSeries, Kind::Zipf, Kind::MultivariateHypergeometric,
 ];
 
+/// The kinds in the code.
+fn number_of_kinds() -> usize {
+    let (_, list) = include_str!("source.rs").split_once("enum Kind {").unwrap();
+    let (list, _) = list.split_once("\n}").unwrap();
+    list.lines().filter(|line| line.contains(" = ")).count()
+}
+
 /// The places where heads are longer than 8 bytes, in the text of the distributions.
-const DISTRIBUTIONS: [&str; 3] =
-    [include_str!("continuous.rs"), include_str!("counts.rs"), include_str!("rows.rs")];
+const DISTRIBUTIONS: [&str; 5] = [
+    include_str!("continuous.rs"), include_str!("counts.rs"), include_str!("rows.rs"),
+    include_str!("transformed.rs"), include_str!("urns.rs"),
+];
 
 fn claim(holds: bool, what: &str) {
     if !holds {
@@ -93,6 +105,15 @@ fn head_bytes(kind: Kind) -> u64 {
                 longest = longest.max(bytes.parse().unwrap());
             }
         }
+        // drawn!(each Type, numbers, Kind, head bytes)
+        for (place, _) in text.match_indices("drawn!(") {
+            let (call, _) = text[place..].split_once(')').unwrap();
+            let mut words = call.rsplit(',').map(str::trim);
+            let (bytes, name) = (words.next().unwrap(), words.next().unwrap());
+            if name == format!("{kind:?}") {
+                longest = longest.max(bytes.parse().unwrap());
+            }
+        }
     }
     longest
 }
@@ -108,6 +129,7 @@ fn ranges(kind: Kind, block_bytes: u64) -> [(u128, u128); 2] {
 }
 
 fn kinds_do_not_meet() {
+    claim(KINDS.len() == number_of_kinds(), "every kind is in the list of the proof");
     let mut all = Vec::new();
     for kind in KINDS {
         for block_bytes in [16, 32, 64] {

@@ -47,6 +47,8 @@ const PROOFS: [Proof; 6] = [
             "streams/pseudo/src/elements/distributions/continuous.rs",
             "streams/pseudo/src/elements/distributions/counts.rs",
             "streams/pseudo/src/elements/distributions/rows.rs",
+            "streams/pseudo/src/elements/distributions/transformed.rs",
+            "streams/pseudo/src/elements/distributions/urns.rs",
         ],
     },
     Proof {
