@@ -42,7 +42,7 @@ impl Reseeder {
     #[must_use]
     pub fn start() -> Self {
         let mut command = Command::new("/proc/self/exe");
-        command.arg(OPTION);
+        command.arg0("wellspringd").arg(OPTION);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         // Ctrl-C in a terminal reaches the service alone.
         let started = command.process_group(0).spawn();

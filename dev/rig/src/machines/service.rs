@@ -293,11 +293,14 @@ fn start_again_after_a_kill(guest: &mut Guest) -> Result {
     )
 }
 
-/// Ends the service of a guest.
+/// Ends the service of a guest, and waits for its process that reseeds the kernel. The guest's init, a shell, is told when that
+/// ends: if the shell is reading the next command then, it loses what it has read of it.
 fn end(guest: &mut Guest, signal: &str) -> Result {
-    guest
-        .must(&format!("kill -{signal} $serving; wait $serving; true"))
-        .map(drop)
+    let command = format!(
+        "kill -{signal} $serving; wait $serving; n=0; while pgrep -f reseed-kernel >/dev/null && [ $n -lt 600 ]; do \
+         sleep 0.1; n=$((n + 1)); done; [ $n -lt 600 ]"
+    );
+    guest.must(&command).map(drop)
 }
 
 #[cfg(test)]
