@@ -132,9 +132,10 @@ fn ask(process: &mut Child, new: &[u8; NEW_BYTES]) -> io::Result<i32> {
 /// The reason why it is not confined, and errors of the pipes.
 pub fn reseed_kernel() -> io::Result<()> {
     let generators = KernelGenerators::open();
+    // Now: the first call of each of these takes memory, and with musl that is a system call.
+    let (messages, answers) = (io::stdin(), io::stdout());
     give_up_for_reseeder();
     confine_reseeder().map_err(io::Error::other)?;
-    let (messages, answers) = (io::stdin(), io::stdout());
     let mut new = Zeroizing::new([0; NEW_BYTES]);
     while read_whole(messages.as_fd(), &mut new)? {
         let done = generators.as_ref().map_err(|error| *error);

@@ -261,11 +261,22 @@ pub(crate) fn confine_reseeder() -> Result<(), Fault> {
     let requests = [RNDADDENTROPY, RNDRESEEDCRNG].map(|one| one as libc::c_int);
     rules.insert(libc::SYS_ioctl, one_of(1, ALL, &requests)?);
     let refused = SeccompAction::Errno(libc::EPERM as u32);
-    Ok(apply_filter(&program(
-        rules,
-        refused,
+    let allowed = program(rules, refused, SeccompAction::Allow)?;
+    // A process that aborts or faults sends itself a signal, or asks for the signal's default action. If that were refused, it
+    // would fault again without end.
+    let ends = [
+        libc::SYS_rt_sigaction,
+        libc::SYS_tgkill,
+        libc::SYS_tkill,
+        libc::SYS_kill,
+    ];
+    let ends = ends.map(|call| (call, Vec::new())).into();
+    apply_filter(&program(
+        ends,
         SeccompAction::Allow,
-    )?)?)
+        SeccompAction::KillProcess,
+    )?)?;
+    Ok(apply_filter(&allowed)?)
 }
 
 /// No file, no connection, no signal.

@@ -193,6 +193,24 @@ fn without_the_process_that_reseeds_the_page_changes_all_the_same_and_the_status
 }
 
 #[test]
+fn the_process_that_reseeds_ends_at_a_fault() {
+    let service = Service::start("");
+    let helper = helper(&service);
+    // It has closed its sandbox when it has answered.
+    let _ = client(&service).bump_generation(&[]);
+    signal(&helper, "-SEGV");
+    let until = Instant::now() + PATIENCE;
+    let runs = || {
+        let status = fs::read_to_string(format!("/proc/{helper}/status"));
+        status.is_ok_and(|status| !line_of(&status, "State:").starts_with('Z'))
+    };
+    while runs() {
+        assert!(Instant::now() < until, "it goes on after a fault");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
 fn the_process_that_reseeds_ends_with_the_service() {
     for how in ["-TERM", "-KILL"] {
         let mut service = Service::start("");
