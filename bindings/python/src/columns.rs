@@ -23,7 +23,7 @@ pub(crate) struct Grid {
 }
 
 /// A parameter of all elements: an array, and how far its index goes on from one place to the next in each dimension of the
-/// grid. In the last one that is 0 or 1.
+/// grid. In the last dimension it goes on by 0 or 1.
 pub(crate) struct Column<'a, T> {
     numbers: &'a [T],
     steps: &'a [usize],

@@ -63,8 +63,8 @@ pub fn try_vec<T>(capacity: usize) -> Result<Vec<T>, MemoryError> {
 #[inline]
 pub fn zeroed_bytes(memory: &mut [MaybeUninit<u8>]) -> &mut [u8] {
     memory.fill(MaybeUninit::new(0));
-    // SAFETY: each byte has a value now; the pointer, the length and the lifetime are those of the argument, which this
-    // borrows exclusively.
+    // SAFETY: each byte has a value now. The slice has the argument's pointer, length and lifetime, and the argument stays
+    // borrowed exclusively as long.
     unsafe { slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), memory.len()) }
 }
 

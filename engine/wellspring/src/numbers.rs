@@ -238,7 +238,7 @@ fn draw<const N: usize>(rng: &mut impl Rng, left: usize) -> [usize; N] {
 }
 
 /// Floyd's method (Bentley and Floyd, "Programming pearls: a sample of brilliance", Communications of the ACM, 1987), and then
-/// a shuffle: the memory is that of the chosen elements, however long the slice is.
+/// a shuffle. It takes memory for the chosen elements alone, however long the slice is.
 pub fn choose_multiple<'a, T>(rng: &mut impl Rng, slice: &'a [T], count: usize) -> Vec<&'a T> {
     let (length, count) = (slice.len(), count.min(slice.len()));
     let mut taken = HashSet::with_capacity(count);

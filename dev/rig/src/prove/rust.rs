@@ -153,7 +153,7 @@ impl Job {
             (None, Some(0)) => Ok(says),
             (None, Some(REFUTED)) => failed(format!("refuted: {says}")),
             (Some(_), Some(REFUTED)) => Ok(format!("refuted: {says}")),
-            // A panic of the harness is none of the code.
+            // Only a panic in the code refutes: the harness may panic too.
             (Some(_), Some(PANIC)) if text(&output.stderr).contains("/source.rs:") => {
                 Ok("refuted: the code panics".into())
             }

@@ -212,7 +212,7 @@ class Distributions:
 
     @described
     def gumbel(self, loc=0.0, scale=1.0, size=None, out=None, *, first=0, at=None, of=None):
-        """Return numbers of the Gumbel distribution, that of the largest of many: loc is the most likely one.
+        """Return numbers of the Gumbel distribution, which the largest of many numbers has: loc is the most likely number.
 
         Examples
         --------
