@@ -8,9 +8,8 @@
 //! prf        the two functions: their names and the length of a block
 //! backend    an implementation of a function, as a table of data
 //! portable   implementations in plain Rust, for every machine
-//! machine    implementations for one kind of machine, which ones this CPU runs, and the wipe of what they leave on the stack
-//! keystream  a key and a counter: one call by a pointer for each fill
-//! sha256     the hash of pools and seeds, in place
+//! machine    implementations for one kind of machine, and the wipe of its registers
+//! functions  the choice of an implementation, the keystream, SHA-256, and the wipe of what a call leaves on the stack
 //! ```
 //!
 //! All backends of a function give the same bytes for every key, counter and length. Tests and
@@ -22,13 +21,18 @@
 #![no_std]
 
 mod backend;
-mod keystream;
+mod functions;
 mod machine;
 mod portable;
 mod prf;
-pub mod sha256;
 
 pub use backend::{Backend, SimdTask, Width};
-pub use keystream::Keystream;
-pub use machine::erase_stack;
+pub use functions::{Keystream, erase_stack, wipe};
 pub use prf::{KEY_BYTES, Prf, UnknownPrf};
+
+pub mod sha256 {
+    //! SHA-256 (FIPS 180-4) that works in place: its state never moves.
+
+    pub use crate::backend::Compression;
+    pub use crate::functions::{DIGEST_BYTES, Sha256};
+}

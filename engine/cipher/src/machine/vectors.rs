@@ -30,7 +30,7 @@ pub(crate) fn reread<T>(secret: &T) -> &T {
 
 /// Writes `fill` for one width.
 ///
-/// The module that uses it imports `Schedule`, `Row` and the functions of the width, from `x86/registers.rs` for example. It
+/// The module that uses it imports `Schedule`, `Row` and the functions of the width, from `x86/mod.rs` for example. It
 /// defines `encrypt::<N>`: `N` registers of encrypted counters, starting with its argument.
 macro_rules! aes_batches {
     ($features:literal) => {
@@ -116,7 +116,7 @@ macro_rules! initial_columns {
 
 /// Writes the rounds and `fill_rest` for one width.
 ///
-/// The module that uses it imports `Schedule`, `Row`, `reread` and the functions of the width, from `x86/registers.rs` for
+/// The module that uses it imports `Schedule`, `Row`, `reread` and the functions of the width, from `x86/mod.rs` for
 /// example. It defines ChaCha20's own functions: `add`, `rotate_left_16`, `_12`, `_8` and `_7`, `every_word`, `block_numbers` (0,
 /// 1, 2 and so on), `shuffle` (of the words of each lane), `unpack_{low,high}_{32,64}` and `transpose_lanes`.
 ///

@@ -87,8 +87,8 @@ pub(super) mod ni {
     use crate::Prf;
     use crate::backend::{Implementation, Row, Schedule};
     use crate::machine::vectors::{aes_batches, reread};
-    use crate::machine::x86::registers::features;
-    use crate::machine::x86::registers::xmm::*;
+    use crate::machine::x86::features;
+    use crate::machine::x86::xmm::*;
     use core::arch::x86_64::{_mm_aesenc_si128 as round, _mm_aesenclast_si128 as last_round};
 
     pub(crate) static BACKEND: Implementation = Implementation {
@@ -111,8 +111,8 @@ pub(super) mod vaes256 {
     use crate::Prf;
     use crate::backend::{Implementation, Row, Schedule};
     use crate::machine::vectors::{aes_batches, reread};
-    use crate::machine::x86::registers::features;
-    use crate::machine::x86::registers::ymm::*;
+    use crate::machine::x86::features;
+    use crate::machine::x86::ymm::*;
     use core::arch::x86_64::{
         _mm256_aesenc_epi128 as round, _mm256_aesenclast_epi128 as last_round,
     };
@@ -137,8 +137,8 @@ pub(super) mod vaes512 {
     use crate::Prf;
     use crate::backend::{Implementation, Row, Schedule};
     use crate::machine::vectors::{aes_batches, reread};
-    use crate::machine::x86::registers::features;
-    use crate::machine::x86::registers::zmm::*;
+    use crate::machine::x86::features;
+    use crate::machine::x86::zmm::*;
     use core::arch::x86_64::{
         _mm512_aesenc_epi128 as round, _mm512_aesenclast_epi128 as last_round,
     };

@@ -9,8 +9,8 @@ pub(super) mod sse2 {
         CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_columns, chacha20_rounds, initial_columns,
         reread,
     };
-    use crate::machine::x86::registers::features;
-    use crate::machine::x86::registers::xmm::*;
+    use crate::machine::x86::features;
+    use crate::machine::x86::xmm::*;
     use crate::portable::chacha20::expand;
     use core::arch::x86_64::{
         _mm_add_epi32 as add, _mm_shuffle_epi32 as shuffle, _mm_unpackhi_epi32 as unpack_high_32,
@@ -86,8 +86,8 @@ pub(super) mod avx2 {
         CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_columns, chacha20_rounds, initial_columns,
         reread,
     };
-    use crate::machine::x86::registers::features;
-    use crate::machine::x86::registers::ymm::*;
+    use crate::machine::x86::features;
+    use crate::machine::x86::ymm::*;
     use crate::portable::chacha20::expand;
     use core::arch::asm;
     use core::arch::x86_64::{
@@ -219,8 +219,8 @@ pub(super) mod avx512 {
     use crate::machine::vectors::{
         CONSTANTS, LEFT_1, LEFT_2, LEFT_3, chacha20_rounds, initial_columns, reread,
     };
-    use crate::machine::x86::registers::features;
-    use crate::machine::x86::registers::zmm::*;
+    use crate::machine::x86::features;
+    use crate::machine::x86::zmm::*;
     use crate::portable::chacha20::expand;
     use core::arch::x86_64::{
         _mm512_add_epi32 as add, _mm512_rol_epi32, _mm512_shuffle_epi32 as shuffle,
