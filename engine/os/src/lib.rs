@@ -3,13 +3,15 @@
 //! ```text
 //! memory        pages that are locked, left out of core dumps, and wiped in a child process; types for which memory full of
 //!               zeros is a valid value; wipes a call's bytes from the stack
-//! lock          a lock that a child process never waits for; signals: a stretch of code that no signal handler interrupts
 //! slots         8 KiB of such memory, identified by a serial number
 //! thread        the data of one thread: its depth, its slots, its generation
+//!   signals       a stretch of code that no signal handler interrupts
+//!   lock          a lock that a child process never waits for
 //! thread_exit   releases slots when a thread ends or the library is unloaded
 //! thread_state  a state per thread and nesting depth, a state that a value owns, and how much secret memory may be swapped out
 //! process       the marks of a process:
 //!   fork_stamp    a number that a fork changes
+//!   clone_words   words on pages of others, whose sum changes when this machine was cloned
 //!   sandbox       reads without a system call
 //!   thread_words  four words per thread without a secret, which no child and no handler repeats
 //! fork          what fork(3) calls
@@ -17,7 +19,6 @@
 //!   wipe_at_fork  wipes the memory of a child where the kernel does not
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
-//! clone_words   words on such pages, whose sum changes when this machine was cloned
 //! users         of this process, and users without a number
 //! trusted_file  files that are trusted because root or this user owns them; replaced atomically
 //! descriptor    files that are opened by raw system calls
@@ -108,12 +109,10 @@ cfg_if! {
         #[cfg(any(not(target_os = "linux"), wellspring_test_portable))]
         use portable as system;
 
-        pub mod clone_words;
         pub mod cpu;
         #[cfg(unix)]
         pub mod descriptor;
         pub mod fork;
-        pub mod lock;
         pub mod memory;
         pub mod os_error;
         pub mod shared;
@@ -132,9 +131,9 @@ cfg_if! {
         pub use system::users;
 
         pub use fork::inheritance;
-        pub use lock::signals;
         use os_error::system_calls;
-        pub use process::{fork_stamp, sandbox, thread_words};
+        pub use process::{clone_words, fork_stamp, sandbox, thread_words};
+        pub use thread::{lock, signals};
         #[cfg(any(
             all(target_os = "linux", not(wellspring_test_portable)),
             target_vendor = "apple",
