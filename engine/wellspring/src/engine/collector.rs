@@ -5,8 +5,8 @@
 //! mix    -> queue  -> pools
 //! ```
 //!
-//! With a [harvester](super::harvester) its thread makes a round every 100 ms. Without one, readers on the slow path
-//! harvest [inline](super::inline_harvest).
+//! With a [harvester](super::harvester) its thread makes a round every 100 ms. Without one, readers off the hot path
+//! harvest inline, in steps.
 
 use super::nodes::{Nodes, Phase, Taps};
 use super::samples::{
@@ -15,7 +15,7 @@ use super::samples::{
 };
 use crate::error::Error;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use wellspring_core::pool::{Event, POOLS, Queue, Trigger};
+use wellspring_core::pool::{Event, POOLS, Queue, RESEED_INTERVAL_MS, Trigger};
 use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_core::topology::Topology;
 use wellspring_core::wipe;
@@ -377,6 +377,162 @@ impl Collector {
     }
 }
 
+// Harvests on readers' calls, where no harvester makes them.
+//
+// A round of such harvests takes 100 ms and is cut into steps of about a microsecond. A read makes one of them:
+//
+// ```text
+// look     for signs of a copy of the machine
+// sample   take a sample for an event from a fast source
+// admit    test it, and hash it into a pool
+// sample   the same with the next fast source
+// admit
+// deliver  at most 4 events of mixed data to the pools; and a seed if one is due
+// ```
+//
+// The reader that sets the time of the next step makes the step that is due. The others go on. If no reseed happened
+// for a minute, or the clock went back, one reader makes a whole harvest: it draws 8 times on all fast sources, and
+// reseeds.
+//
+// A read that fetches a key or fills a buffer leaves the step to the next read of its thread, which has ready bytes: so
+// no read makes both. It does so for 4 ms. After that, any read off the hot path makes the step.
+
+/// A part of a harvest, for one read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HarvestStep {
+    Look,
+    Sample,
+    Admit,
+    Deliver,
+    Whole,
+}
+
+/// The fate of the step that was due when a read began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HarvestedStep {
+    /// No step was due, or another thread has made it.
+    None,
+    /// The read made it, and is late.
+    Made,
+    /// The next read of this thread has to make it, and must not take the hot path.
+    LeftToNextRead,
+}
+
+/// The steps of a round, in their order.
+const ROUND: [HarvestStep; 6] = [
+    HarvestStep::Look,
+    HarvestStep::Sample,
+    HarvestStep::Admit,
+    HarvestStep::Sample,
+    HarvestStep::Admit,
+    HarvestStep::Deliver,
+];
+
+/// The time from one step to the next.
+const STEP_INTERVAL_MS: u64 = RESEED_INTERVAL_MS / ROUND.len() as u64;
+
+/// How long a step that is due is left to a read with ready bytes. The clock shows steps of this length.
+const LEAVE_MS: u64 = 4;
+
+/// The most events of mixed data that a step moves to the pools: SHA-256 takes about 200 ns for each, which goes to its
+/// pool and to the hash for the next order.
+const STEP_EVENTS: usize = 4;
+
+/// The time of a harvest.
+#[derive(Clone, Copy)]
+pub(super) struct Due {
+    pub(super) now_ms: u64,
+    /// The clock showed a later time before: this process is probably a restored copy.
+    pub(super) clock_went_back: bool,
+}
+
+impl Collector {
+    /// Whether a reader has to harvest inline now. Not while a harvester keeps its pace.
+    #[inline]
+    pub(super) fn inline_harvest_due(&self) -> Option<Due> {
+        let now_ms = os::now_ms();
+        let clock_went_back = now_ms < self.memory.scheduled_ms.load(Ordering::Relaxed);
+        let is_due = now_ms >= self.memory.inline_from_ms.load(Ordering::Relaxed);
+        (is_due || clock_went_back).then_some(Due {
+            now_ms,
+            clock_went_back,
+        })
+    }
+
+    /// No reader harvests inline before `from_ms`.
+    pub(super) fn schedule_inline_harvest(&self, now_ms: u64, from_ms: u64) {
+        self.memory.inline_from_ms.store(from_ms, Ordering::Relaxed);
+        self.memory.scheduled_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// Whether a read that has other work may leave the step that is due to the next one.
+    pub(super) fn may_leave_step(&self, due: Due) -> bool {
+        let from_ms = self.memory.inline_from_ms.load(Ordering::Relaxed);
+        !due.clock_went_back && due.now_ms < from_ms.saturating_add(LEAVE_MS)
+    }
+
+    /// Takes the step that is due, and schedules the next. Returns `None` if another thread has taken it.
+    pub(super) fn take_step(&self, due: Due) -> Option<HarvestStep> {
+        let (memory, relaxed) = (&self.memory, Ordering::Relaxed);
+        let from_ms = memory.inline_from_ms.load(relaxed);
+        if due.now_ms < from_ms && !due.clock_went_back {
+            return None;
+        }
+        let next_ms = due.now_ms + STEP_INTERVAL_MS;
+        let exchanged = memory
+            .inline_from_ms
+            .compare_exchange(from_ms, next_ms, relaxed, relaxed);
+        exchanged.ok()?;
+        memory.scheduled_ms.store(due.now_ms, relaxed);
+        if due.clock_went_back || self.is_stale(due.now_ms) {
+            return Some(HarvestStep::Whole);
+        }
+        let number = memory.inline_steps.fetch_add(1, relaxed);
+        Some(ROUND[number as usize % ROUND.len()])
+    }
+
+    /// Makes a step, unless another thread has the lock of the pools. The caller looks for clones.
+    pub(super) fn harvest_step(
+        &self,
+        step: HarvestStep,
+        now_ms: u64,
+        target: SeedTarget<'_>,
+        signals: &SignalsBlocked,
+    ) {
+        let Some(mut state) = self.memory.state.try_lock(signals) else {
+            return;
+        };
+        let samples = self.samples();
+        match step {
+            HarvestStep::Look => {}
+            HarvestStep::Sample => {
+                // A sample that still waits, because the lock was busy when it was to be admitted, comes first.
+                if !samples.admit_waiting(&mut state) {
+                    samples.sample_next_source(&mut state);
+                }
+            }
+            HarvestStep::Admit => {
+                samples.admit_waiting(&mut state);
+            }
+            HarvestStep::Deliver => {
+                self.take_mixed(&mut state, STEP_EVENTS);
+                self.deliver(&mut state, now_ms, target, signals);
+            }
+            HarvestStep::Whole => {
+                self.note_reseed(now_ms);
+                self.lock_pages_in_child(target.nodes);
+                for _ in 0..ROUND_DRAWS {
+                    samples.draw_on_fast_sources(&mut state, SEEDING_SAMPLE_BYTES);
+                }
+                self.take_mixed(&mut state, STEP_EVENTS);
+                self.deliver(&mut state, now_ms, target, signals);
+            }
+        }
+    }
+}
+
+// The memory, its sizes, and the secret that a child inherits.
+
 /// The bytes asked of a source in a round of the harvester: 2 events.
 pub(super) const SAMPLE_BYTES: usize = 64;
 
@@ -424,14 +580,6 @@ impl Zeroed for CollectorMemory {
         state: Lock::ZERO,
         mixed: Queue::ZERO,
     };
-}
-
-/// The time of a harvest.
-#[derive(Clone, Copy)]
-pub(super) struct Due {
-    pub(super) now_ms: u64,
-    /// The clock showed a later time before: this process is probably a restored copy.
-    pub(super) clock_went_back: bool,
 }
 
 /// The credit of a secret, in bits: all of them, because only a seeded parent draws one for its child.

@@ -6,7 +6,7 @@
 //! copies  clones -> every node -> generation -> clones
 //! ```
 
-use super::collector::{Collector, SeedTarget};
+use super::collector::{Collector, Due, HarvestStep, HarvestedStep, SeedTarget};
 use super::nodes::{NodeStats, Nodes, OwnedTap, Phase, Taps};
 use super::samples::{PoolStats, SourceStats};
 use crate::clone_detection::{CloneDetectionStats, CloneDetector};
@@ -226,6 +226,40 @@ impl EngineInner {
             words.set_handled(sum);
         }
         sum
+    }
+
+    /// Makes the step of a harvest that is due, or leaves it to the next read. `was_current`: the last read made its tap
+    /// current. If so, a read off the hot path fetches a key or fills a buffer.
+    #[inline]
+    pub(super) fn harvest_if_due(&self, was_current: bool) -> HarvestedStep {
+        match self.collector.inline_harvest_due() {
+            Some(due) => self.harvest_or_leave(due, was_current),
+            None => HarvestedStep::None,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn harvest_or_leave(&self, due: Due, was_current: bool) -> HarvestedStep {
+        if was_current && self.collector.may_leave_step(due) {
+            return HarvestedStep::LeftToNextRead;
+        }
+        let Some(step) = self.collector.take_step(due) else {
+            return HarvestedStep::None;
+        };
+        if matches!(step, HarvestStep::Look | HarvestStep::Whole) {
+            self.look_for_clones(due.now_ms, due.clock_went_back);
+        }
+        // A look needs no lock, so signals need not be blocked for it, which takes two system calls.
+        if step != HarvestStep::Look
+            && let Some(signals) = SignalsBlocked::try_first()
+        {
+            let target = self.seed_target();
+            self.collector
+                .harvest_step(step, due.now_ms, target, &signals);
+            memory::erase_below();
+        }
+        HarvestedStep::Made
     }
 }
 

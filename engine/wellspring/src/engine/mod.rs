@@ -1,14 +1,13 @@
 //! An engine: sources, pools, nodes and the threads' taps.
 //!
 //! ```text
-//! builder         the settings of an engine, and how it is built
-//! read            every read, from the call to the bytes
-//! harvester       a thread that gathers noise, so that no reader has to
-//! inline_harvest  one harvest on a reader's call, if no harvester does it
-//! inner           the engine itself: the parts below, all work that needs more than one of them, modes and statistics
-//! collector       the pools, mixed data, and the seeds for the nodes
-//! samples         from a source to the pools
-//! nodes           one generator for each NUMA node, how far they are seeded, and the taps of threads and owners
+//! builder    the settings of an engine, and how it is built
+//! read       every read, from the call to the bytes
+//! harvester  a thread that gathers noise, so that no reader has to
+//! inner      the engine itself: the parts below, all work that needs more than one of them, modes and statistics
+//! collector  the pools, mixed data, the seeds for the nodes, and the steps of harvests on readers' calls
+//! samples    from a source to the pools
+//! nodes      one generator for each NUMA node, how far they are seeded, and the taps of threads and owners
 //! ```
 //!
 //! Each part has its own state and knows only parts below it. [`inner::EngineInner`] has all of them.
@@ -16,7 +15,6 @@
 mod builder;
 mod collector;
 mod harvester;
-mod inline_harvest;
 mod inner;
 mod nodes;
 #[cfg(test)]

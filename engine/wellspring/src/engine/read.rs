@@ -33,8 +33,8 @@
 //!
 //! [`Taps::announce`]: super::nodes::Taps::announce
 
+use super::collector::HarvestedStep;
 use super::collector::next_secret;
-use super::inline_harvest::HarvestedStep;
 use super::inner::{EngineInner, Mode};
 use super::nodes::{NestedTap, OutermostTap, OwnedTap, Phase, tap_of};
 use crate::error::Error;
