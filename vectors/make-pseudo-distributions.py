@@ -117,6 +117,36 @@ CASES = [
     (made_by.sphere, 1, (3,), 3),
     (sobol, 0, (5,), 5),
     (halton, 0, (5,), 5),
+    (made_by.laplace, 2, (0.25, 2.0), 0),
+    (made_by.gumbel, 1, (3.5, 0.5), 0),
+    (made_by.logistic, 1, (-1.0, 2.0), 0),
+    (made_by.rayleigh, 1, (1.5,), 0),
+    *((made_by.pareto, 1, (a,), 0) for a in (3.0, 0.01)),
+    *((made_by.power, 1, (a,), 0) for a in (2.5, 0.01)),
+    *((made_by.triangular, 1, parameters, 0) for parameters in ((-1.0, 0.25, 2.0), (0.0, 0.0, 1.0))),
+    *((made_by.vonmises, 4, parameters, 0) for parameters in ((0.5, 2.0), (10.0, 1e-9), (-3.0, 1e-7), (3.0, 1e9))),
+    *((made_by.wald, 2, parameters, 0) for parameters in ((1.5, 0.75), (1.0, 1e-3))),
+    *((made_by.f, 8, parameters, 0) for parameters in ((3.0, 7.5), (0.5, 0.25))),
+    *((made_by.noncentral_chisquare, 4, parameters, 0) for parameters in ((3.0, 2.5), (0.5, 1.5), (0.5, 40.0), (1e6, 0.0))),
+    *((made_by.noncentral_f, 8, parameters, 0) for parameters in ((3.0, 7.5, 2.0), (0.5, 0.25, 30.0))),
+    *((made_by.negative_binomial, 8, parameters, 0) for parameters in ((2.5, 0.3), (0.5, 0.001), (1e9, 0.5))),
+    *(
+        (made_by.hypergeometric, 4, parameters, 0)
+        for parameters in (
+            (10, 7, 5),
+            (7, 10, 14),
+            (300, 100, 380),
+            (40, 4000, 300),
+            (1000, 500, 600),
+            (500, 1000, 1200),
+            (10**9, 10**9, 10**9),
+            (5, 3, 8),
+        )
+    ),
+    *((made_by.logseries, 2, (p,), 0) for p in (0.0, 0.3, 0.999)),
+    *((made_by.zipf, 2, (a,), 0) for a in (1.0001, 1.5, 4.0, 2000.0)),
+    (made_by.multivariate_hypergeometric, 4, (20, 5, 9, 30, 11), 4),
+    (made_by.multivariate_hypergeometric, 4, (9000, 10000, 1, 5000, 20000), 4),
 ]
 
 HEAD = """\

@@ -18,7 +18,8 @@ spec.loader.exec_module(model)
 
 KINDS = (
     "lognormal weibull cauchy gamma beta t truncated geometric binomial poisson choice subsets dirichlet multinomial"
-    " multivariate sphere sobol halton"
+    " multivariate sphere sobol halton laplace gumbel logistic rayleigh pareto power triangular vonmises wald f"
+    " noncentral_chisquare noncentral_f negative_binomial hypergeometric logseries zipf multivariate_hypergeometric"
 ).split()
 ROWS = {kind: 2**63 + (number << 56) for number, kind in enumerate(KINDS, 7)}
 OWN_BLOCKS = 15  # The row of the first block of its own is 16 rows behind: `retries` adds one.
@@ -79,7 +80,8 @@ def ln_1p(x):
     return x if total == 1.0 else ln(total) * (x / (total - 1.0))
 
 
-def exp(x):
+def exp_parts(x):
+    """e^x as n and y of 2^n (1 + y)."""
     x = min(max(x, -746.0), 710.0)
     n = (x * LOG2_E + 6755399441055744.0) - 6755399441055744.0
     r = (x - n * HIGH) - n * LOW
@@ -88,9 +90,48 @@ def exp(x):
     low = r2 * (c[2] + r * c[3])
     middle = (c[4] + r * c[5]) + r2 * (c[6] + r * c[7])
     high = (c[8] + r * c[9]) + r2 * (c[10] + r * c[11])
-    series = 1.0 + (r + (low + r4 * (middle + r4 * (high + r4 * (c[12] + r * c[13])))))
-    half = int(n) // 2
-    return series * 2.0**half * 2.0 ** (int(n) - half)
+    return int(n), r + (low + r4 * (middle + r4 * (high + r4 * (c[12] + r * c[13]))))
+
+
+def scaled(number, n):
+    half = n // 2
+    return number * 2.0**half * 2.0 ** (n - half)
+
+
+def exp(x):
+    n, above_1 = exp_parts(x)
+    return scaled(1.0 + above_1, n)
+
+
+def exp_m1(x):
+    n, above_1 = exp_parts(x)
+    return scaled(1.0 + above_1, n) - 1.0 if n else above_1
+
+
+# The arc tangent of FreeBSD's C library: the coefficients, and points whose angle is known.
+ATAN = """
+    3.33333333333329318027e-01 -1.99999999998764832476e-01 1.42857142725034663711e-01 -1.11111104054623557880e-01
+    9.09088713343650656196e-02 -7.69187620504482999495e-02 6.66107313738753120669e-02 -5.83357013379057348645e-02
+    4.97687799461593236017e-02 -3.65315727442169155270e-02 1.62858201153657823623e-02
+"""
+ATAN = tuple(map(float, ATAN.split()))
+
+
+def atan(x):
+    if x < 0.4375:
+        near, t = 0.0, x
+    elif x < 0.6875:
+        near, t = 4.63647609000806093515e-01, (2.0 * x - 1.0) / (2.0 + x)
+    elif x < 1.1875:
+        near, t = 7.85398163397448278999e-01, (x - 1.0) / (x + 1.0)
+    elif x < 2.4375:
+        near, t = 9.82793723247329054082e-01, (x - 1.5) / (1.0 + 1.5 * x)
+    else:
+        near, t = 1.57079632679489655800e00, -1.0 / x
+    series = 0.0
+    for coefficient in reversed(ATAN):
+        series = coefficient + t * t * series
+    return near + (t - t * (t * t * series))
 
 
 # ln k! less Stirling's formula, of 0 to 15 to the nearest float.
@@ -209,6 +250,105 @@ def truncated(words, mean, sigma, low, high):
             return min(max(mean + sigma * (sign * x), low), high)
 
 
+# Functions of a few numbers.
+
+
+def laplace(words, location, scale):
+    above = words.exponential()
+    return location + scale * (above - words.exponential())
+
+
+def gumbel(words, location, scale):
+    x = 0.0
+    while x == 0.0:
+        x = words.exponential()
+    return location - scale * ln(x)
+
+
+def logistic(words, location, scale):
+    u = 0.0
+    while u == 0.0:
+        u = words.uniform()
+    return location + scale * ln(u / (1.0 - u))
+
+
+def rayleigh(words, scale):
+    return scale * math.sqrt(2.0 * words.exponential())
+
+
+def pareto(words, a):
+    return exp_m1(words.exponential() / a)
+
+
+def power(words, a):
+    return exp(ln(words.positive()) / a)
+
+
+def triangular(words, left, mode, right):
+    u, length = words.uniform(), right - left
+    if u <= (mode - left) / length:
+        return left + math.sqrt(u * (length * (mode - left)))
+    return right - math.sqrt((1.0 - u) * (length * (right - mode)))
+
+
+def wrapped(angle):
+    if angle > math.pi:
+        return max(angle - math.tau, -math.pi)
+    return min(angle + math.tau, math.pi) if angle < -math.pi else angle
+
+
+def vonmises(words, mu, kappa):
+    is_uniform, excess = kappa < 1e-8, 0.0
+    if not is_uniform:
+        square = 4.0 * kappa * kappa
+        above = 2.0 / (square / (math.sqrt(1.0 + square) + 1.0) if kappa < 1e8 else 2.0 * kappa - 1.0)
+        excess = above / (math.sqrt(1.0 + above) + 1.0)
+    while True:
+        x = 2.0 * words.uniform() - 1.0
+        y = 2.0 * words.uniform() - 1.0
+        length = x * x + y * y
+        if length > 1.0 or x == 0.0:
+            continue
+        over, under = 2.0 * x * x / length, 2.0 * y * y / length
+        fall = under
+        if not is_uniform:
+            fall = excess * under / (excess + over)
+            c = kappa * (excess + fall)
+            u = words.positive()
+            if c * (2.0 - c) - u <= 0.0 and ln(c / u) + 1.0 - c < 0.0:
+                continue
+        angle = 2.0 * atan(math.sqrt(fall / (2.0 - fall)))
+        return wrapped(wrapped(math.fmod(mu, math.tau)) + (-angle if x < 0.0 else angle))
+
+
+def wald(words, mean, scale):
+    z = words.normal()
+    d = min(0.5 * (mean / scale), 1e100) * (z * z)
+    root = 1.0 + d + math.sqrt(d * (d + 2.0))
+    is_small = words.uniform() * (1.0 + 1.0 / root) <= 1.0
+    return mean / root if is_small else mean * root
+
+
+def f(words, numerator, denominator):
+    x, x_root = gamma_parts(words, numerator / 2.0)
+    y, y_root = gamma_parts(words, denominator / 2.0)
+    return x / y * (denominator / numerator) * exp(x_root - y_root)
+
+
+def noncentral_chisquare(words, df, noncentrality):
+    if df > 1.0:
+        z = words.normal() + math.sqrt(noncentrality)
+        return 2.0 * standard_gamma(words, (df - 1.0) / 2.0) + z * z
+    more = float(poisson(words, noncentrality / 2.0))
+    return 2.0 * standard_gamma(words, df / 2.0 + more)
+
+
+def noncentral_f(words, numerator, denominator, noncentrality):
+    x = noncentral_chisquare(words, numerator, noncentrality)
+    y = 2.0 * standard_gamma(words, denominator / 2.0)
+    return x / max(y, 2.2250738585072014e-308) * (denominator / numerator)
+
+
 # Counts.
 
 
@@ -292,6 +432,87 @@ def choice(words, *weights):
     return index if place < share else other
 
 
+# Counts from an urn, and counts with long tails.
+
+
+def negative_binomial(words, n, p):
+    return poisson(words, min((1.0 - p) / p * standard_gamma(words, n), 9.223372006484771e18))
+
+
+def ln_hypergeometric(k, first, second, sample):
+    p = sample / (first + second)
+    return ln_binomial(k, first, p, 1.0 - p) + ln_binomial(sample - k, second, p, 1.0 - p)
+
+
+def hypergeometric_of_0(rare, common, sample):
+    fewer, more, total = min(rare, sample), max(rare, sample), rare + common
+    if fewer > 32.0:
+        p = sample / total
+        none, all_common = rare * ln_1p(-p), ln_binomial(sample, common, p, 1.0 - p) - ln_poisson(common, common)
+        return exp(none + all_common - (ln_binomial(sample, total, p, 1.0 - p) - ln_poisson(total, total)))
+    left = math.prod([total - more - i for i in range(int(fewer))], start=1.0)
+    return left / math.prod([total - i for i in range(int(fewer))], start=1.0)
+
+
+def hypergeometric(words, good, bad, drawn):
+    good, bad, drawn = float(good), float(bad), float(drawn)
+    rare, common = min(good, bad), max(good, bad)
+    sample, total = min(drawn, good + bad - drawn), good + bad
+    if rare == 0.0 or sample == 0.0:
+        k = 0.0
+    elif sample * (rare / total) < 10.0:
+        ratio = lambda k: max(rare + 1.0 - k, 0.0) * max(sample + 1.0 - k, 0.0) / (k * (common - sample + k))  # noqa: E731
+        k = inverted(words, hypergeometric_of_0(rare, common, sample), ratio)
+    else:
+        share = rare / total
+        variance = (total - sample) * sample * share * (1.0 - share) / (total - 1.0)
+        # 2 sqrt(2 / e) and 3 - 2 sqrt(3 / e).
+        width = 1.7155277699214135 * math.sqrt(variance + 0.5) + 0.8989161620588988
+        mode = float(int((sample + 1.0) * (rare + 1.0) / (total + 2.0)))
+        highest = ln_hypergeometric(mode, rare, common, sample)
+        while True:
+            u = words.positive()
+            x = sample * share + 0.5 + width * (words.uniform() - 0.5) / u
+            if not 0.0 <= x < min(rare, sample) + 1.0:
+                continue
+            k = float(int(x))
+            t = ln_hypergeometric(k, rare, common, sample) - highest
+            if u * (4.0 - u) - 3.0 <= t or u * (u - t) < 1.0 and 2.0 * ln(u) <= t:
+                break
+    # Of the rare colour in the smaller of the two samples; the question is of the good ones in what is drawn.
+    if good > bad:
+        k = sample - k
+    return int(k if sample == drawn else good - k)
+
+
+def logseries(words, p):
+    while True:
+        v = words.uniform()
+        if v >= p:
+            return 1
+        q = -exp_m1(ln_1p(-p) * words.uniform())
+        if v > q * q:
+            return 1 if v >= q else 2
+        if v > 0.0 and q < 1.0:
+            return min(int(ln(v) / ln(q)), 2**63 - 2) + 1
+
+
+def zipf(words, a):
+    above_1 = min(a - 1.0, 1024.0)
+    if above_1 == 1024.0:
+        return 1
+    ln_b = above_1 * 0.6931471805599453
+    while True:
+        u, v = words.uniform(), words.uniform()
+        x = exp(-ln(u * exp(-63.0 * ln_b) + (1.0 - u)) / above_1)
+        if x >= 2.0**63:
+            continue
+        k = max(int(x), 1)
+        t = exp_m1(above_1 * ln_1p(1.0 / k))
+        if v * k * t / exp_m1(ln_b) <= (1.0 + t) / exp(ln_b):
+            return k
+
+
 # Rows: the words of each number of a row.
 
 
@@ -346,3 +567,10 @@ def sphere(row, dimensions):
     for number in numbers:
         total += number * number
     return [number / math.sqrt(total) for number in numbers]
+
+
+def multivariate_hypergeometric(row, drawn, *colors):
+    counts = []
+    for column, words in enumerate(row):
+        counts.append(hypergeometric(words, colors[column], sum(colors[column + 1 :]), drawn - sum(counts)))
+    return counts

@@ -33,7 +33,16 @@ MADE = {
     "sphere": lambda e, p, **k: e.sphere(int(p[0]), **k),
     "sobol": lambda e, p, **k: e.sobol(int(p[0]), **k),
     "halton": lambda e, p, **k: e.halton(int(p[0]), **k),
+    "hypergeometric": lambda e, p, **k: e.hypergeometric(*map(int, p), **k),
+    "multivariate_hypergeometric": lambda e, p, **k: e.multivariate_hypergeometric(
+        [int(balls) for balls in p[1:]], int(p[0]), **k
+    ),
 }
+SAME_NAME = (
+    "laplace gumbel logistic rayleigh pareto power triangular vonmises wald f noncentral_chisquare noncentral_f"
+    " negative_binomial logseries zipf"
+)
+MADE |= {name: lambda e, p, name=name, **k: getattr(e, name)(*p, **k) for name in SAME_NAME.split()}
 
 ROWS = {
     "subsets": lambda e, size, **k: e.subsets(100, 7, size, **k),

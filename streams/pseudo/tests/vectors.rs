@@ -7,8 +7,11 @@ use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use sha2::{Digest, Sha256};
 use wellspring_pseudo::distributions::{
-    Beta, Binomial, Cauchy, Choice, Dirichlet, Distribution, Gamma, Geometric, LogNormal,
-    Multinomial, MultivariateNormal, Poisson, Sphere, StudentT, Subsets, TruncatedNormal, Weibull,
+    Beta, Binomial, Cauchy, Choice, Dirichlet, Distribution, F, Gamma, Geometric, Gumbel,
+    Hypergeometric, Laplace, LogNormal, LogSeries, Logistic, Multinomial,
+    MultivariateHypergeometric, MultivariateNormal, NegativeBinomial, NoncentralChiSquare,
+    NoncentralF, Pareto, Poisson, Power, Rayleigh, Sphere, StudentT, Subsets, Triangular,
+    TruncatedNormal, VonMises, Wald, Weibull, Zipf,
 };
 use wellspring_pseudo::{
     Algorithm, Elements, Float, Integer, Path, SeedSequence, Stream, Width, Xorshift128Plus,
@@ -414,6 +417,47 @@ fn check_drawn<D: Distribution<Number: Bytes>>(line: &Line<'_>, width: usize, di
     });
 }
 
+/// The distributions of single numbers from kind 25 on. Returns whether the line is of one of them.
+fn check_newer(line: &Line<'_>, p: &[f64]) -> bool {
+    match (line.kind(), p) {
+        ("laplace", &[location, scale]) => {
+            check_drawn(line, 1, &Laplace::new(location, scale).unwrap());
+        }
+        ("gumbel", &[location, scale]) => {
+            check_drawn(line, 1, &Gumbel::new(location, scale).unwrap());
+        }
+        ("logistic", &[location, scale]) => {
+            check_drawn(line, 1, &Logistic::new(location, scale).unwrap());
+        }
+        ("rayleigh", &[scale]) => check_drawn(line, 1, &Rayleigh::new(scale).unwrap()),
+        ("pareto", &[a]) => check_drawn(line, 1, &Pareto::new(a).unwrap()),
+        ("power", &[a]) => check_drawn(line, 1, &Power::new(a).unwrap()),
+        ("triangular", &[left, mode, right]) => {
+            check_drawn(line, 1, &Triangular::new(left, mode, right).unwrap());
+        }
+        ("vonmises", &[mu, kappa]) => check_drawn(line, 1, &VonMises::new(mu, kappa).unwrap()),
+        ("wald", &[mean, scale]) => check_drawn(line, 1, &Wald::new(mean, scale).unwrap()),
+        ("f", &[above, below]) => check_drawn(line, 1, &F::new(above, below).unwrap()),
+        ("noncentral_chisquare", &[df, nonc]) => {
+            check_drawn(line, 1, &NoncentralChiSquare::new(df, nonc).unwrap());
+        }
+        ("noncentral_f", &[above, below, nonc]) => {
+            check_drawn(line, 1, &NoncentralF::new(above, below, nonc).unwrap());
+        }
+        ("negative_binomial", &[n, p]) => {
+            check_drawn(line, 1, &NegativeBinomial::new(n, p).unwrap());
+        }
+        ("hypergeometric", &[good, bad, drawn]) => {
+            let [good, bad, drawn] = [good, bad, drawn].map(|balls| balls as i64);
+            check_drawn(line, 1, &Hypergeometric::new(good, bad, drawn).unwrap());
+        }
+        ("logseries", &[p]) => check_drawn(line, 1, &LogSeries::new(p).unwrap()),
+        ("zipf", &[a]) => check_drawn(line, 1, &Zipf::new(a).unwrap()),
+        _ => return false,
+    }
+    true
+}
+
 #[test]
 fn distributions_are_those_of_the_model_at_every_width() {
     let mut checked = 0;
@@ -464,11 +508,15 @@ fn distributions_are_those_of_the_model_at_every_width() {
                 let halton = elements.halton(integer(0) as usize).unwrap();
                 halton.fill(first, out).unwrap();
             }),
-            kind => panic!("unknown kind of line: {kind}"),
+            "multivariate_hypergeometric" => {
+                let distribution = MultivariateHypergeometric::new(&p[1..], p[0] as i64);
+                check_drawn(&line, p.len() - 1, &distribution.unwrap());
+            }
+            kind => assert!(check_newer(&line, &p), "unknown kind of line: {kind}"),
         }
         checked += 1;
     }
-    assert_eq!(checked, 194);
+    assert_eq!(checked, 354);
 }
 
 /// 10^4 elements as little-endian bytes.
