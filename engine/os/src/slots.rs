@@ -61,7 +61,7 @@ pub(crate) fn acquire(request: &Request, lost: Slot) -> Option<Slot> {
         unsafe { slot.erase_states() };
     }
     holder.fill(request.owner, request.used_bytes, &thread);
-    chunk::of(holder).lock();
+    chunk::of(holder).lock_with(holder);
     let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
     slot.header().process.store(process, Ordering::Relaxed);
     slot.header().serial.store(serial, Ordering::Relaxed);
@@ -105,7 +105,7 @@ pub(crate) fn vdso_state(slot: &Slot, depth: usize) -> *mut u8 {
     outermost.wrapping_add(depth * chunk::of(holder).vdso_depth_bytes())
 }
 
-/// Maps chunks until `count` slots are free on a node. Returns whether they are.
+/// Maps chunks until `count` slots are free on a node, and locks them. Returns whether they are.
 pub(crate) fn reserve(kind: Kind, node: u32, count: usize) -> bool {
     let free = || -> usize {
         let free = chunks().map(|chunk| chunk.free(kind, node));
@@ -116,6 +116,9 @@ pub(crate) fn reserve(kind: Kind, node: u32, count: usize) -> bool {
             return false;
         }
     }
+    chunks()
+        .filter(|chunk| chunk.free(kind, node) > 0)
+        .for_each(chunk::Chunk::lock_all);
     true
 }
 
@@ -161,15 +164,18 @@ pub(crate) struct Header {
     serial: AtomicU64,
     /// The process that acquired it; 0 if it did not ask for its number.
     process: AtomicU32,
-    /// In a chunk's first slot: whether the chunk is locked in this process, which a child does not inherit.
-    chunk_lock: AtomicU32,
+    _reserved: u32,
+    /// In a chunk's first slot: a bit for each group of its slots that this process has locked. A child does not inherit the
+    /// lock, and finds 0.
+    locked_groups: AtomicU64,
 }
 
 /// The header of [`Slot::NONE`]. No slot has its serial. Never written.
 static NO_HEADER: Header = Header {
     serial: AtomicU64::new(LEAVING),
     process: AtomicU32::new(0),
-    chunk_lock: AtomicU32::new(0),
+    _reserved: 0,
+    locked_groups: AtomicU64::new(0),
 };
 
 /// A slot and the serial it was acquired under.
@@ -304,7 +310,7 @@ impl Slot {
 pub(crate) fn release(slot: Slot) {
     if let Some(holder) = retire(slot) {
         holder.give_back();
-        chunk::of(holder).count_free();
+        chunk::of(holder).count_free(holder);
     }
 }
 
@@ -431,13 +437,13 @@ pub(crate) fn release_everything() {
 }
 
 mod chunk {
-    //! 8 to 512 slots of one kind and node, in one mapping that is locked as a whole.
+    //! 8 to 512 slots of one kind and node, in one mapping that is locked in groups of 8 slots.
     //!
-    //! Locking slots one by one would cut the mapping in pieces, and a process has at most 65,530 mappings
-    //! (`vm.max_map_count`). Pages are locked when they are first touched (`MLOCK_ONFAULT`), so that a chunk costs the
-    //! memory of the slots in use. But the limit of locked memory, `RLIMIT_MEMLOCK`, usually 8 MiB, counts all of it: so
-    //! the first chunks are small, and each is twice as large as the one before it. `lock_limit` takes an eighth of the
-    //! usual limit at most: locked slots for 120 threads.
+    //! Pages are locked when they are first touched (`MLOCK_ONFAULT`), so that slots that were never used cost no memory. But
+    //! the limit of locked memory, `RLIMIT_MEMLOCK`, usually 8 MiB, counts them too: so the first of 8 threads locks a group,
+    //! and the slot that is nearest to the start of the chunk is taken first. `lock_limit` takes an eighth of the usual limit
+    //! at most: locked slots for 120 threads. A process has at most 65,530 mappings (`vm.max_map_count`); locked groups side by
+    //! side are one.
     //!
     //! A [`Holder`] says which thread or value has a slot. It is in ordinary memory, which a fork copies.
 
@@ -452,6 +458,7 @@ mod chunk {
 
     const MIN_SLOTS: usize = 8;
     const MAX_SLOTS: usize = 512;
+    const GROUP_SLOTS: usize = 8;
     const MAX_CHUNKS: usize = 1024;
 
     /// The values of [`Chunk::state`].
@@ -459,9 +466,8 @@ mod chunk {
     const FILLING: u32 = 1;
     const READY: u32 = 2;
 
-    /// The values of [`Header::chunk_lock`]; 0 if this process has not tried.
-    const LOCKED: u32 = 1;
-    const REFUSED: u32 = 2;
+    /// A bit of [`Header::locked_groups`] for each.
+    const _: () = assert!(MAX_SLOTS <= 64 * GROUP_SLOTS && MIN_SLOTS.is_multiple_of(GROUP_SLOTS));
 
     /// Slots of one kind and node.
     pub(super) struct Chunk {
@@ -471,8 +477,8 @@ mod chunk {
         /// Its holders.
         first: AtomicU32,
         count: AtomicU32,
-        /// How many slots are free, and where to look first. A fork may leave both wrong by the slots that other threads
-        /// were acquiring.
+        /// How many slots are free, and the first that may be. A fork, and threads that acquire and release at the same
+        /// time, may leave both wrong.
         free: AtomicU32,
         hint: AtomicU32,
         start: AtomicPtr<u8>,
@@ -553,7 +559,6 @@ mod chunk {
         chunk.count.store(count as u32, Ordering::Relaxed);
         chunk.free.store(count as u32, Ordering::Relaxed);
         chunk.start.store(pages.leak().as_ptr(), Ordering::Relaxed);
-        chunk.lock();
         chunk.state.store(READY, Ordering::Release);
         Some(())
     }
@@ -585,7 +590,7 @@ mod chunk {
             }
         }
 
-        /// Takes a free slot, if it is of that kind and node.
+        /// Takes the first free slot, if it is of that kind and node.
         pub(super) fn take(&'static self, kind: Kind, node: u32) -> Option<Slot> {
             if self.free(kind, node) == 0 {
                 return None;
@@ -602,17 +607,22 @@ mod chunk {
             Some(self.slot(&holders[index]))
         }
 
-        /// One slot more is free.
-        pub(super) fn count_free(&self) {
+        /// The slot of a holder of this chunk is free.
+        pub(super) fn count_free(&self, holder: &Holder) {
             self.free.fetch_add(1, Ordering::Relaxed);
+            self.hint
+                .fetch_min(self.index(holder) as u32, Ordering::Relaxed);
+        }
+
+        fn index(&self, holder: &Holder) -> usize {
+            holder.number() - self.first.load(Ordering::Relaxed) as usize
         }
 
         /// The slot of a holder of this chunk, with the serial that it has now.
         pub(super) fn slot(&self, holder: &'static Holder) -> Slot {
-            let index = holder.number() - self.first.load(Ordering::Relaxed) as usize;
             Slot {
                 // Never null: a chunk has holders when it is mapped.
-                header: NonNull::new(self.header(index)),
+                header: NonNull::new(self.header(self.index(holder))),
                 holder,
                 serial: holder.serial(),
             }
@@ -642,28 +652,44 @@ mod chunk {
             slot.wrapping_add(kind.states_bytes()).cast()
         }
 
-        fn bytes(&self) -> usize {
-            self.count.load(Ordering::Relaxed) as usize * self.kind().slot_bytes()
+        fn group_bytes(&self) -> usize {
+            GROUP_SLOTS * self.kind().slot_bytes()
         }
 
-        /// Whether the chunk is locked: see [`Header::chunk_lock`].
-        fn lock_mark(&self) -> &'static AtomicU32 {
+        /// See [`Header::locked_groups`].
+        fn locked_groups(&self) -> &'static AtomicU64 {
             // SAFETY: the mapping is never unmapped; all zeros is a header.
-            unsafe { &(*self.header(0)).chunk_lock }
+            unsafe { &(*self.header(0)).locked_groups }
         }
 
-        /// Locks the chunk in memory, unless this process has: a child does not inherit it. Where it was refused, it is
-        /// tried again with each slot: another part of the program may have unlocked memory since.
-        pub(super) fn lock(&self) {
-            let mark = self.lock_mark();
-            if mark.load(Ordering::Relaxed) == LOCKED || sandbox::is_prepared() {
+        fn is_locked(&self, group: usize) -> bool {
+            self.locked_groups().load(Ordering::Relaxed) >> group & 1 == 1
+        }
+
+        /// Locks the group of a holder's slot in memory, unless this process has: a child does not inherit it. Where it was
+        /// refused, it is tried again with each slot: another part of the program may have unlocked memory since.
+        pub(super) fn lock_with(&self, holder: &Holder) {
+            self.lock(self.index(holder) / GROUP_SLOTS);
+        }
+
+        /// Locks all groups.
+        pub(super) fn lock_all(&self) {
+            let groups = self.count.load(Ordering::Relaxed) as usize / GROUP_SLOTS;
+            (0..groups).for_each(|group| self.lock(group));
+        }
+
+        fn lock(&self, group: usize) {
+            if self.is_locked(group) || sandbox::is_prepared() {
                 return;
             }
-            let (start, bytes) = (self.start.load(Ordering::Relaxed), self.bytes());
+            let bytes = self.group_bytes();
+            let start = self.start.load(Ordering::Relaxed);
+            let start = start.wrapping_add(group * bytes);
             let may_lock = lock_limit::allows_slots(locked_bytes() + bytes);
-            // SAFETY: the chunk is a mapping of this length, and never unmapped.
-            let is_locked = may_lock && unsafe { pages::lock_when_touched(start, bytes) };
-            mark.store(if is_locked { LOCKED } else { REFUSED }, Ordering::Relaxed);
+            // SAFETY: a group is a part of the chunk's mapping, which is never unmapped.
+            if may_lock && unsafe { pages::lock_when_touched(start, bytes) } {
+                self.locked_groups().fetch_or(1 << group, Ordering::Relaxed);
+            }
         }
     }
 
@@ -680,25 +706,26 @@ mod chunk {
         chunks().find_map(|chunk| chunk.take(kind, node))
     }
 
-    /// The bytes of chunks that this process has locked.
+    /// The bytes of groups that this process has locked.
     fn locked_bytes() -> usize {
-        let is_locked = |chunk: &&Chunk| chunk.lock_mark().load(Ordering::Relaxed) == LOCKED;
-        chunks().filter(is_locked).map(Chunk::bytes).sum()
+        let groups = |chunk: &Chunk| chunk.locked_groups().load(Ordering::Relaxed).count_ones();
+        chunks()
+            .map(|chunk| groups(chunk) as usize * chunk.group_bytes())
+            .sum()
     }
 
-    /// The bytes of slots in use in chunks that are not locked.
+    /// The bytes of slots in use that are not locked.
     pub(crate) fn unlocked_bytes() -> usize {
-        let bytes = |chunk: &'static Chunk| {
-            let mut in_use = 0;
-            chunk.for_each_held(&mut |slot| in_use += usize::from(slot.is_ours()));
-            // A child that has acquired no slot of a chunk has nothing to be locked.
-            if in_use == 0 || chunk.lock_mark().load(Ordering::Relaxed) == LOCKED {
-                0
-            } else {
-                in_use * chunk.kind().slot_bytes()
+        let mut bytes = 0;
+        // A child that has acquired no slot of a group has nothing to be locked.
+        for_each_held(&mut |slot| {
+            if let Some(holder) = slot.holder().filter(|_| slot.is_ours()) {
+                let chunk = of(holder);
+                let is_locked = chunk.is_locked(chunk.index(holder) / GROUP_SLOTS);
+                bytes += usize::from(!is_locked) * chunk.kind().slot_bytes();
             }
-        };
-        chunks().map(bytes).sum()
+        });
+        bytes
     }
 
     /// The serial of a slot that is free.

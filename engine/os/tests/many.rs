@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{Counters, mappings, next, with_owned};
-use std::sync::Mutex;
-use wellspring_os::thread_state::OwnedState;
+use common::{Counters, eventually, in_child, mappings, next, with_owned};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, RwLock};
+use wellspring_os::thread_state::{OwnedState, unlocked_bytes};
 
 /// One test at a time: each looks at the mappings of the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -66,8 +67,14 @@ fn a_state_touches_no_more_of_its_chunk_than_itself() {
     let _alone = ALONE.lock();
     let owner = Counters::new();
     let before = resident_bytes();
+    let (has_limit, locked) = (limits_locked_memory(), locked_bytes());
     // A node that no other test uses: five chunks, 248 slots, 992 KiB.
     assert!(OwnedState::<Words>::reserve(77, 200));
+    let locked = locked_bytes() - locked;
+    assert!(
+        has_limit || locked >= 200 << 12,
+        "{locked} bytes locked: no read may do it later"
+    );
     let mut state = OwnedState::<Words>::new(&owner);
     assert_eq!(
         with_owned(&mut state, 77, |read| read.state()[499]),
@@ -75,4 +82,66 @@ fn a_state_touches_no_more_of_its_chunk_than_itself() {
     );
     let more = resident_bytes() - before;
     assert!((1..=32 << 10).contains(&more), "{more} bytes");
+}
+
+/// Allows the process to lock what it likes. Returns whether the system refused that.
+fn limits_locked_memory() -> bool {
+    let no_limit = libc::rlimit {
+        rlim_cur: libc::RLIM_INFINITY,
+        rlim_max: libc::RLIM_INFINITY,
+    };
+    // SAFETY: the pointer is to the limit.
+    unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const no_limit) != 0 }
+}
+
+/// How many bytes this process has locked, or was refused to lock.
+fn locked_bytes() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mut lines = status.lines();
+    let kib = lines.find_map(|line| line.strip_prefix("VmLck:")).unwrap();
+    let kib: usize = kib.trim().trim_end_matches(" kB").parse().unwrap();
+    (kib << 10) + unlocked_bytes()
+}
+
+/// Runs in a child, where no other test has locked anything.
+#[test]
+fn at_every_number_of_threads_a_slot_is_locked_for_each() {
+    let _alone = ALONE.lock();
+    let code = in_child(|| {
+        let _ = limits_locked_memory();
+        let states = Counters::new();
+        let before = locked_bytes();
+        let read = || assert_eq!(next(&states), Some(1));
+        let (arrived, gate) = (AtomicUsize::new(0), RwLock::new(()));
+        let (mut first, mut each) = (0, Vec::new());
+        std::thread::scope(|scope| {
+            let _closed = gate.write();
+            let mut threads = 0;
+            for count in [1, 16, 64, 128, 256] {
+                while threads < count {
+                    scope.spawn(|| {
+                        read();
+                        arrived.fetch_add(1, Ordering::Relaxed);
+                        drop(gate.read());
+                    });
+                    threads += 1;
+                }
+                assert!(eventually(|| arrived.load(Ordering::Relaxed) == count));
+                // Threads that end beside them take one slot in turn.
+                for _ in 0..100 {
+                    std::thread::scope(|scope| scope.spawn(read).join()).unwrap();
+                }
+                let locked = locked_bytes() - before;
+                if count == 1 {
+                    first = locked;
+                } else {
+                    each.push((locked - first) / count);
+                }
+            }
+        });
+        println!("{first} bytes, then {each:?} each");
+        let is_right = each.iter().all(|each| (7000..=9000).contains(each));
+        i32::from(first != 8 * 8192 || !is_right)
+    });
+    assert_eq!(code, 0);
 }

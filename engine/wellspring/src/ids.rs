@@ -39,6 +39,8 @@
 use crate::global;
 use core::fmt;
 use core::ops::Deref;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use wellspring_os::cpu;
 use wellspring_os::os;
 use wellspring_os::thread_state::CurrentThread;
 
@@ -130,7 +132,8 @@ fn place_after(last: u64, now_ms: u64, start: u64) -> u64 {
     if is_later { now } else { last + 1 }
 }
 
-// Identifiers as text: arithmetic on eight digits at once, without a table that could be seen in the cache.
+// Identifiers as text: arithmetic on eight digits at once, or vector instructions, without a table that could be seen in the
+// cache.
 
 /// A text of `N` ASCII characters, without an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,23 +177,27 @@ pub fn uuid_text(id: [u8; 16]) -> Text<36> {
     Text(text)
 }
 
-/// Not by way of a [`Text`]: a copy of it would wait for the small stores to end, for longer than they take.
+/// Not by way of a [`Text`]: a copy of it would wait for small stores to end, for longer than they take.
 #[doc(hidden)]
 #[inline(always)]
-#[doc(hidden)]
 pub fn write_uuid(id: [u8; 16], text: &mut [u8; 36]) {
-    let [first, second, third, last] = *id.as_chunks().0 else {
-        unreachable!("16 bytes are 4 times 4");
-    };
-    for place in [8, 13, 18, 23] {
-        text[place] = b'-';
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    cpu::write_uuid(id, text);
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    {
+        let [first, second, third, last] = *id.as_chunks().0 else {
+            unreachable!("16 bytes are 4 times 4");
+        };
+        for place in [8, 13, 18, 23] {
+            text[place] = b'-';
+        }
+        text[..8].copy_from_slice(&hex_digits(first));
+        text[9..13].copy_from_slice(&hex_digits(second)[..4]);
+        text[14..18].copy_from_slice(&hex_digits(second)[4..]);
+        text[19..23].copy_from_slice(&hex_digits(third)[..4]);
+        text[24..28].copy_from_slice(&hex_digits(third)[4..]);
+        text[28..].copy_from_slice(&hex_digits(last));
     }
-    text[..8].copy_from_slice(&hex_digits(first));
-    text[9..13].copy_from_slice(&hex_digits(second)[..4]);
-    text[14..18].copy_from_slice(&hex_digits(second)[4..]);
-    text[19..23].copy_from_slice(&hex_digits(third)[..4]);
-    text[24..28].copy_from_slice(&hex_digits(third)[4..]);
-    text[28..].copy_from_slice(&hex_digits(last));
 }
 
 /// The text of a ULID: 26 digits of Crockford's base 32, in upper case.
@@ -204,7 +211,6 @@ pub fn ulid_text(id: [u8; 16]) -> Text<26> {
 
 #[doc(hidden)]
 #[inline(always)]
-#[doc(hidden)]
 pub fn write_ulid(id: [u8; 16], text: &mut [u8; 26]) {
     let id = u128::from_be_bytes(id);
     text[..2].copy_from_slice(&base32_digits((id >> 120) as u64)[6..]);
@@ -260,8 +266,16 @@ pub(crate) fn base64url_digit(six: u32) -> u8 {
 /// Writes the two hexadecimal digits of each byte.
 #[doc(hidden)]
 #[inline(always)]
-#[doc(hidden)]
 pub fn write_hex(bytes: &[u8], digits: &mut [u8]) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    let (bytes, digits) = {
+        let (ids, rest) = bytes.as_chunks();
+        let (texts, digits) = digits.split_at_mut(32 * ids.len());
+        for (id, text) in ids.iter().zip(texts.as_chunks_mut().0) {
+            cpu::write_hex(*id, text);
+        }
+        (rest, digits)
+    };
     let (fours, rest) = bytes.as_chunks();
     let (eights, last) = digits.as_chunks_mut();
     for (four, eight) in fours.iter().zip(eights) {
@@ -342,6 +356,24 @@ mod tests {
     }
 
     #[test]
+    fn the_text_of_a_uuid_has_the_digits_of_the_standard_library_with_hyphens() {
+        let check = |id: [u8; 16]| {
+            let digits = format!("{:032x}", u128::from_be_bytes(id));
+            let groups = [0..8, 8..12, 12..16, 16..20, 20..32].map(|group| &digits[group]);
+            assert_eq!(&*uuid_text(id), groups.join("-"));
+        };
+        // Each byte at each place, beside others.
+        for byte in 0..=255 {
+            for place in 0..16 {
+                let mut id = [0x5a; 16];
+                id[place] = byte;
+                check(id);
+            }
+        }
+        (0..1000).for_each(|_| check(uuid4()));
+    }
+
+    #[test]
     fn the_digits_of_all_bytes_are_those_of_the_standard_library() {
         for byte in 0..=255u8 {
             let text: Text<8> = hex_text([byte, 0x5a, !byte, byte]);
@@ -350,9 +382,13 @@ mod tests {
                 format!("{byte:02x}5a{:02x}{byte:02x}", !byte).as_str()
             );
         }
-        let mut odd = [0; 10];
-        write_hex(&[1, 2, 3, 4, 0xf5], &mut odd);
-        assert_eq!(&odd, b"01020304f5");
+        let bytes: [u8; 64] = core::array::from_fn(|index| (index * 151 + 7) as u8);
+        for length in 0..=bytes.len() {
+            let mut text = vec![0; 2 * length];
+            write_hex(&bytes[..length], &mut text);
+            let theirs = bytes[..length].iter().map(|byte| format!("{byte:02x}"));
+            assert_eq!(String::from_utf8(text).unwrap(), theirs.collect::<String>());
+        }
         assert_eq!(format!("{:>10}|", hex_text::<4, 8>([0; 4])), "  00000000|");
     }
 
