@@ -99,23 +99,27 @@ static int exports_pseudo(struct report *report)
 	return check_export(report, get_pseudo);
 }
 
-/* From vectors/pseudo-xorshift128+.txt. */
+/* SplitMix64 from a seed: bytes and numbers are one sequence, and a read ends with a cut word. */
 static int pseudo_answers(struct report *report)
 {
-	static const u64 outputs[] = { 0x0d8eed848fc92ae3, 0xf35ca41af0776a77,
-				       0x20ae743d6085a2c4, 0x31cd73f512ad52f4 };
-	struct ws_pseudo state = { { 0xaa65fcb4cf896d9f, 0x6328f0cfc03fbd44 } };
-	struct ws_pseudo jumped = { { 0xf06188b59ccc8e84, 0x23e2b2d5c2e68e06 } };
-	unsigned int index;
+	static const u64 numbers[] = { 0x599ed017fb08fc85, 0x2c73f08458540fa5,
+				       0x883ebce5a3f27c77, 0x3fbef740e9177b3f };
+	unsigned long flags;
+	u64 kept, number;
+	u8 bytes[19];
 
-	for (index = 0; index < ARRAY_SIZE(outputs); index++)
-		if (ws_pseudo_step(&state) != outputs[index])
-			return failed(report, "output %u is wrong", index);
-	ws_pseudo_jump(&jumped);
-	if (jumped.words[0] != 0xc8b38f6ee7ecde4f ||
-	    jumped.words[1] != 0x46309b4f8f2f18f6)
-		return failed(report, "the jump ends elsewhere");
-	return passed(report, "%zu outputs and a jump", ARRAY_SIZE(outputs));
+	local_irq_save(flags);
+	kept = this_cpu_read(wellspring_pseudo_sum);
+	this_cpu_write(wellspring_pseudo_sum, 1234567);
+	wellspring_get_pseudo_bytes(bytes, sizeof(bytes));
+	number = wellspring_get_pseudo_u64();
+	this_cpu_write(wellspring_pseudo_sum, kept);
+	local_irq_restore(flags);
+	if (memcmp(bytes, numbers, sizeof(bytes)))
+		return failed(report, "the bytes are wrong");
+	if (number != numbers[3])
+		return failed(report, "the number after them is %#llx", number);
+	return passed(report, "%zu bytes and a number", sizeof(bytes));
 }
 
 /* With interrupts off, where softirqs must not be enabled. */
@@ -173,15 +177,20 @@ struct taken {
 	u64 tap;
 };
 
-/* The reservations of a NUMA node's node. */
-static u64 reservations_at(int numa_node)
+/* Whether it is the node of this CPU's NUMA node and cache. */
+static bool is_here(const struct ws_node_statistics *node)
+{
+	return node->numa_node == numa_node_id() &&
+	       node->cache == ws_cache(raw_smp_processor_id());
+}
+
+static u64 reservations_here(void)
 {
 	struct ws_node_statistics node;
 	unsigned int number;
 
 	for (number = 0; number < ws_nodes_count(); number++)
-		if (ws_nodes_statistics(number, &node) &&
-		    node.numa_node == numa_node)
+		if (ws_nodes_statistics(number, &node) && is_here(&node))
 			return node.reservations;
 	return 0;
 }
@@ -195,12 +204,12 @@ static void count_taken(struct taken *taken)
 	ws_tap_statistics(raw_smp_processor_id(), WS_TASK, &tap);
 	*taken = (struct taken) {
 		.root = root.reservations,
-		.here = reservations_at(numa_node_id()),
+		.here = reservations_here(),
 		.tap = tap.reads,
 	};
 }
 
-/* A read of each mode on a CPU of each node takes from where its name says, and only there. */
+/* A read of each mode on a CPU takes from where its name says, and only there. */
 static int read_modes_here(struct report *report, u8 *buf)
 {
 	bool has_node = false, is_root = false;
@@ -209,8 +218,7 @@ static int read_modes_here(struct report *report, u8 *buf)
 	enum ws_mode mode;
 
 	for (number = 0; number < ws_nodes_count(); number++) {
-		if (!ws_nodes_statistics(number, &node) ||
-		    node.numa_node != numa_node_id())
+		if (!ws_nodes_statistics(number, &node) || !is_here(&node))
 			continue;
 		has_node = true;
 		is_root = !number;
@@ -262,7 +270,7 @@ static long read_modes(void *argument)
 static int exports_modes(struct report *report)
 {
 	struct modes_here here = { report, kmalloc(1024, GFP_KERNEL) };
-	int numa_node, count = 0;
+	int cpu, count = 0;
 	long verdict = WELLSPRING_TEST_OK;
 
 	if (!here.bytes)
@@ -270,12 +278,9 @@ static int exports_modes(struct report *report)
 	/* A seed would bump the generation, and the tap would take a key from the node. */
 	ws_harvester_park(true);
 	cpus_read_lock();
-	for_each_online_node(numa_node) {
-		int cpu = cpumask_first_and(cpumask_of_node(numa_node),
-					    cpu_online_mask);
-
-		if (cpu >= nr_cpu_ids || verdict != WELLSPRING_TEST_OK)
-			continue;
+	for_each_online_cpu(cpu) {
+		if (verdict != WELLSPRING_TEST_OK)
+			break;
 		verdict = work_on_cpu(cpu, read_modes, &here);
 		count++;
 	}
@@ -284,7 +289,7 @@ static int exports_modes(struct report *report)
 	kfree(here.bytes);
 	if (verdict != WELLSPRING_TEST_OK)
 		return verdict;
-	return passed(report, "%u modes on CPUs of %d NUMA nodes", WS_MODES, count);
+	return passed(report, "%u modes on %d CPUs", WS_MODES, count);
 }
 
 /* After a bump the tap takes a fresh key before its next byte. */

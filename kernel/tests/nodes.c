@@ -242,21 +242,42 @@ static bool has_page(int numa_node)
 	return page;
 }
 
-/* The NUMA nodes that have memory and CPUs. */
-static unsigned int whole_numa_nodes(void)
+/* Whether it is the first CPU of its NUMA node, or of its cache there. */
+static bool is_first_there(int cpu)
+{
+	int other;
+
+	for_each_online_cpu(other)
+		if (cpu_to_node(other) == cpu_to_node(cpu) && ws_cache(other) == ws_cache(cpu))
+			break;
+	return other == cpu;
+}
+
+/* What has memory and CPUs: NUMA nodes, or the last-level caches of these. */
+static unsigned int whole_places(void)
 {
 	unsigned int count = 0;
-	int numa_node;
+	int cpu;
 
-	for_each_online_node(numa_node)
-		count += !cpumask_empty(cpumask_of_node(numa_node)) && has_page(numa_node);
+	for_each_online_cpu(cpu)
+		count += is_first_there(cpu) && has_page(cpu_to_node(cpu));
 	return count;
 }
 
-/* Every NUMA node with memory and CPUs has a node in its memory, and no other has. */
+static bool has_twin(unsigned int number, const struct ws_node_statistics *node)
+{
+	struct ws_node_statistics other;
+
+	while (number--)
+		if (ws_nodes_statistics(number, &other) &&
+		    other.numa_node == node->numa_node && other.cache == node->cache)
+			return true;
+	return false;
+}
+
+/* Every NUMA node or cache with memory and CPUs has a node in its memory, and no other has. */
 static int nodes_placed(struct report *report)
 {
-	nodemask_t seen = NODE_MASK_NONE;
 	unsigned int number, count = 0;
 	struct ws_node_statistics node;
 
@@ -266,14 +287,14 @@ static int nodes_placed(struct report *report)
 		if (node.memory_node != node.numa_node)
 			return failed(report, "node %u of NUMA node %d is in %d",
 				      number, node.numa_node, node.memory_node);
-		if (node_test_and_set(node.memory_node, seen))
-			return failed(report, "NUMA node %d has two nodes",
-				      node.memory_node);
+		if (has_twin(number, &node))
+			return failed(report, "cache %u of NUMA node %d has two nodes",
+				      node.cache, node.numa_node);
 		count++;
 	}
-	if (count != max(whole_numa_nodes(), 1u))
-		return failed(report, "%u nodes for %u NUMA nodes", count,
-			      whole_numa_nodes());
+	if (count != max(whole_places(), 1u))
+		return failed(report, "%u nodes for %u NUMA nodes or caches", count,
+			      whole_places());
 	return passed(report, "%u nodes, each in its own memory", count);
 }
 

@@ -124,12 +124,7 @@ extern int preemption_off;
 #define preempt_disable_notrace() preempt_disable()
 #define preempt_enable_notrace() preempt_enable()
 unsigned int interrupt_context_level(void);
-unsigned int preempt_count(void);
-#define HARDIRQ_SHIFT 16
-#define HARDIRQ_MASK (15 << HARDIRQ_SHIFT)
 #define in_serving_softirq() 0
-#define DECLARE_PER_CPU_ALIGNED(type, name) extern type name
-#define DEFINE_PER_CPU_ALIGNED(type, name) type name
 #define this_cpu_ptr(pointer) \
 	(__CPROVER_assert(preemption_off > 0, "data of this CPU, with preemption off"), (pointer))
 #define per_cpu_ptr(pointer, cpu) (pointer)
@@ -165,6 +160,8 @@ bool ws_arch_random_word(unsigned long *word);
 /* FPU sections and ciphers: known answers test them, and no proof looks inside. */
 #define DEFINE_PER_CPU(type, name) type name
 #define this_cpu_inc(counter) ((void)(counter)++)
+#define DECLARE_PER_CPU(type, name) extern type name
+#define this_cpu_add_return(counter, value) ((counter) += (value))
 #define in_hardirq() nondet_bool()
 #define irqs_disabled() nondet_bool()
 #define softirq_count() nondet_int()
@@ -211,16 +208,21 @@ struct ws_chacha_state { u32 x[16]; };
 #define rcu_assign_pointer(pointer, value) ((pointer) = (value))
 #define RCU_INIT_POINTER(pointer, value) ((pointer) = (value))
 #define array_index_nospec(index, size) (index)
-#define nr_node_ids 1
+#define nr_cpu_ids 1
+#define NUMA_NO_NODE (-1)
 #define node_online(node) true
 #define node_distance(a, b) 10
 #define for_each_online_node(node) for ((node) = 0; (node) < 1; (node)++)
-#define cpumask_of_node(node) NULL
-#define cpumask_empty(mask) nondet_bool()
+#define for_each_online_cpu(cpu) for ((cpu) = 0; (cpu) < 1; (cpu)++)
+#define raw_smp_processor_id() 0
+#define WS_ARCH_KNOWS_CACHES 0
+#define ws_arch_cache(cpu) 0
 #define cpu_to_node(cpu) 0
 #define cpuhp_tasks_frozen false
 #define CPUHP_BP_PREPARE_DYN 0
+#define CPUHP_AP_ONLINE_DYN 1
 #define cpuhp_setup_state(state, name, coming, gone) nondet_int()
+#define cpuhp_setup_state_nocalls(state, name, coming, gone) nondet_int()
 #define cpuhp_remove_state_nocalls(state) ((void)(state))
 #define MEM_ONLINE 0
 #define MEM_OFFLINE 1
