@@ -53,6 +53,26 @@ fn expect_made(result: Result<(), ElementError>) {
     result.expect("the indices of a block were checked");
 }
 
+/// A key of words of 32 bits, as devices have it.
+pub(crate) fn from_halves(words: [u32; 8]) -> [u64; 4] {
+    std::array::from_fn(|i| u64::from(words[2 * i]) | u64::from(words[2 * i + 1]) << 32)
+}
+
+/// Fills a block with words of the stream, in the byte order of the machine.
+pub(crate) fn fill_words<const BYTES: usize>(
+    elements: &wellspring_pseudo::Elements,
+    block: &Block,
+    out: &mut [[u8; BYTES]],
+    threads: usize,
+) {
+    block.fill(out, threads, |_, first, piece| {
+        elements.bytes(u128::from(first) * BYTES as u128, piece.as_flattened_mut());
+        if cfg!(target_endian = "big") {
+            piece.iter_mut().for_each(|word| word.reverse());
+        }
+    });
+}
+
 /// Fills a block with integers from `low` to `high`.
 fn fill_integers<T>(
     py: Python<'_>,
@@ -104,6 +124,12 @@ impl Elements {
         })
     }
 
+    /// The arrays of chacha8 whose key is these words of 32 bits, the lower halves first.
+    #[staticmethod]
+    fn from_halves(words: [u32; 8]) -> PyResult<Self> {
+        Self::from_words("chacha8", from_halves(words))
+    }
+
     /// The numbers in a path that is written as text, such as 3/0/17.
     #[staticmethod]
     fn parse_path(text: &str) -> PyResult<Vec<u32>> {
@@ -136,6 +162,28 @@ impl Elements {
     ) -> PyResult<Bound<'py, PyBytes>> {
         new_bytes(py, length, |bytes| {
             self.fill_bytes(py, bytes, first, threads)
+        })
+    }
+
+    /// The words of the stream of this name, as integers of 32 or 64 bits.
+    fn words(
+        &self,
+        py: Python<'_>,
+        out: &Bound<'_, PyAny>,
+        start: Start,
+        threads: usize,
+    ) -> PyResult<()> {
+        let buffer = Buffer::get(out, "out")?;
+        let (bytes, width) = (buffer.bytes("out")?, buffer.item_size());
+        let block = Block::new(start, bytes.len() / width.max(1))?;
+        let elements = &self.elements;
+        py.detach(|| {
+            match width {
+                4 => fill_words(elements, &block, bytes.as_chunks_mut::<4>().0, threads),
+                8 => fill_words(elements, &block, bytes.as_chunks_mut::<8>().0, threads),
+                _ => return Err(PyTypeError::new_err("out must have words of 32 or 64 bits")),
+            }
+            Ok(())
         })
     }
 

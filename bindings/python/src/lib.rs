@@ -6,6 +6,7 @@
 //! block          which elements of an array a call makes, cut into pieces for threads
 //! columns        parameters that are arrays, beside the elements of a block
 //! elements       arrays whose element i depends on the name and on i alone, by the table of distributions
+//! xla            the same arrays for JAX: a handler that programs of XLA call on CPUs
 //! bit_generator  a stream behind a buffer, and the functions that NumPy calls, written into its struct
 //! ```
 //!
@@ -18,6 +19,7 @@ mod buffer;
 mod columns;
 mod elements;
 mod secrets;
+mod xla;
 
 use pyo3::prelude::*;
 
@@ -34,4 +36,6 @@ mod _native {
         token_bytes, token_hex, token_urlsafe, trace_id, ulid, uuid4_bytes, uuid4_text,
         uuid7_bytes, uuid7_text,
     };
+    #[pymodule_export]
+    use crate::xla::xla_handler;
 }

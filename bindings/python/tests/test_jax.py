@@ -10,6 +10,7 @@ import pytest
 from conftest import DEVICE_KINDS, assert_same_bits, numbers_of_the_cpu, programs_of
 
 jax = pytest.importorskip("jax")
+from wellspring import jax as ours  # noqa: E402
 from wellspring.jax import Elements  # noqa: E402
 
 jnp, P = jax.numpy, jax.sharding.PartitionSpec
@@ -34,6 +35,40 @@ def test_the_bits_are_those_of_the_cpu(kind):
     assert_same_bits(made(kind, 10**6), numbers_of_the_cpu(kind, 10**6))
 
 
+def text_for(platform):
+    """The program that JAX hands to the compiler of a platform."""
+    program = jax.jit(lambda noise: noise.standard_normal(30)).trace(Elements(5))
+    return program.lower(lowering_platforms=(platform,)).as_text()
+
+
+def test_a_cpu_calls_the_native_code_and_a_device_does_not():
+    assert "@wellspring_elements" in text_for("cpu") and "while" not in text_for("cpu")
+    assert "@wellspring_elements" not in text_for("cuda") and "while" in text_for("cuda")
+
+
+def check_both_ways(kind, size, **where):
+    native = np.asarray(made(kind, size, **where))
+    ours._elements.clear_cache()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ours, "_HAS_NATIVE", False)
+        assert_same_bits(made(kind, size, **where), native)
+    ours._elements.clear_cache()
+
+
+# A program for a device is compiled for each kind, shape and remainder of the index, in about a second, for normal numbers in
+# three.
+@kinds
+def test_the_operations_for_devices_and_the_native_code_give_the_same_bits(kind):
+    check_both_ways(kind, 10**6)
+
+
+@pytest.mark.heavy
+@kinds
+@pytest.mark.parametrize("place", [{"first": 7}, {"first": 2**64 - 300}, {"at": (3, 7, 11), "of": (40, 32, 48)}])
+def test_both_ways_give_the_same_bits_at_any_place(kind, place):
+    check_both_ways(kind, (5, 6, 7), **place)
+
+
 @pytest.mark.heavy
 @kinds
 def test_the_bits_of_many_elements_are_those_of_the_cpu(kind):
@@ -42,23 +77,11 @@ def test_the_bits_of_many_elements_are_those_of_the_cpu(kind):
         assert_same_bits(made(kind, length, first=first), numbers_of_the_cpu(kind, length, first))
 
 
-def check_first_index(kind, first):
+@kinds
+@pytest.mark.parametrize("first", [1, 15, 2**32 - 8, 2**36 - 3, 2**63 - 5, 2**64 - 30])
+def test_the_first_index_may_be_any(kind, first):
     expected = numbers_of_the_cpu(kind, (10, 3), first)
     assert_same_bits(made(kind, (10, 3), first=first), expected)
-
-
-# A program is compiled for each kind and remainder, in about a second, for normal numbers in three.
-@pytest.mark.parametrize("first", [2**36 - 3, 2**64 - 30])
-def test_the_first_index_may_be_any(first):
-    for kind in ("random", "uint64"):
-        check_first_index(kind, first)
-
-
-@pytest.mark.heavy
-@kinds
-@pytest.mark.parametrize("first", [1, 15, 2**32 - 8, 2**63 - 5, 2**64 - 30])
-def test_the_first_index_may_be_any_for_all_kinds(kind, first):
-    check_first_index(kind, first)
 
 
 @pytest.mark.parametrize("kind", ["random", pytest.param("standard_normal float64", marks=pytest.mark.heavy)])
@@ -134,6 +157,42 @@ def test_vmap_takes_many_paths():
     rows = jax.vmap(lambda elements: made("standard_normal", 1000, elements))(several)
     for row, path in zip(rows, paths, strict=True):
         assert_same_bits(row, numbers_of_the_cpu("standard_normal", 1000, path=path))
+
+
+@kinds
+def test_vmap_takes_many_indices_for_each_of_many_paths(kind):
+    paths, firsts = [(3, 0), (3, 1)], [0, 5, 2**40]
+    several = jax.tree.map(lambda *keys: jnp.stack(keys), *(Elements(2026, path) for path in paths))
+
+    def rows(elements):
+        return jax.vmap(lambda first: made(kind, (2, 5), elements, first=first))(jnp.array(firsts))
+
+    for given, path in zip(jax.jit(jax.vmap(rows))(several), paths, strict=True):
+        for row, first in zip(given, firsts, strict=True):
+            assert_same_bits(row, numbers_of_the_cpu(kind, (2, 5), first, path=path))
+
+
+def test_the_noise_of_a_loss_has_no_gradient():
+    loss = jax.jit(jax.grad(lambda x, noise, i: (x * noise.random(5, first=i)).sum()))
+    assert_same_bits(loss(jnp.ones(5, "float32"), Elements(2026, "3/0/17"), 7), numbers_of_the_cpu("random", 5, 7))
+
+
+def test_what_the_native_code_refuses_is_an_error():
+    call = jax.ffi.ffi_call("wellspring_elements", jax.ShapeDtypeStruct((7,), "float32"))
+    for plan in ([1, 8], [9, 7], [1], [1, 7, 2, 16], [1, 2**40, 2**40, 1]):
+        with pytest.raises(jax.errors.JaxRuntimeError, match="wellspring: "):
+            call(jnp.zeros(8, "uint32"), jnp.int64(0), plan=np.array(plan, np.int64)).block_until_ready()
+    with pytest.raises(jax.errors.JaxRuntimeError, match="above"):
+        call(jnp.zeros(8, "uint32"), jnp.int64(-5), plan=np.array([1, 7], np.int64)).block_until_ready()
+
+
+def test_the_text_has_the_algorithm_the_seed_and_the_path():
+    sequence = np.random.SeedSequence(2026, spawn_key=(3, 0))
+    for elements in (Elements(2026, "3/0"), Elements(sequence)):
+        assert repr(elements) == "<of JAX: chacha8, seed 2026, path (3, 0)>"
+    inside = []
+    jax.jit(lambda noise: inside.append(repr(noise)) or noise.random(2))(Elements(5))
+    assert inside == ["<of JAX: chacha8, inside of a program>"]
 
 
 def test_a_loop_on_the_device_takes_its_step_as_the_index():

@@ -9,6 +9,7 @@ from conftest import DEVICE_KINDS, assert_same_bits, numbers_of_the_cpu, program
 
 torch = pytest.importorskip("torch")
 from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
+from wellspring import torch as ours  # noqa: E402
 from wellspring.torch import Elements  # noqa: E402
 
 kinds = pytest.mark.parametrize("kind", DEVICE_KINDS)
@@ -26,6 +27,42 @@ def made(kind, size, elements=None, **keywords):
 @kinds
 def test_the_bits_are_those_of_the_cpu(kind):
     assert_same_bits(made(kind, 10**6), numbers_of_the_cpu(kind, 10**6))
+
+
+# A call has a first index, or a place in a whole array.
+PLACES = [(10**6, 0, None, None), (999, 7, None, None), ((5, 6, 7), 0, [3, 7, 11], [40, 32, 48]), ((0, 3), 5, None, None)]
+
+
+@kinds
+@pytest.mark.parametrize("place", PLACES)
+def test_the_operations_for_devices_and_the_native_code_give_the_same_bits(kind, place, monkeypatch):
+    method, dtype = DEVICE_KINDS[kind]
+    size, *where = place
+    shape = [size] if isinstance(size, int) else list(size)
+    on_device = ours._on_device(NAMED._key, method, shape, getattr(torch, dtype), *where)
+    # A CPU's tensor needs none of the operations.
+    monkeypatch.setattr(ours, "_METHODS", {})
+    first, at, of = where
+    on_cpu = made(kind, size, NAMED, first=first, at=at, of=of)
+    assert on_cpu.equal(on_device) and on_cpu.dtype == on_device.dtype
+
+
+def test_vmap_takes_a_call_into_a_function_of_one_row():
+    rows = torch.arange(12.0).reshape(4, 3)
+    noisy = torch.vmap(lambda row: row + NAMED.standard_normal(3, first=6))(rows)
+    assert_same_bits(noisy, rows.numpy() + numbers_of_the_cpu("standard_normal", 3, 6))
+
+
+def test_the_noise_of_a_loss_has_no_gradient():
+    x = torch.ones(5, requires_grad=True)
+    (x * NAMED.random(5)).sum().backward()
+    assert_same_bits(x.grad, numbers_of_the_cpu("random", 5))
+
+
+def test_the_text_has_the_algorithm_the_seed_and_the_path():
+    sequence = np.random.SeedSequence(2026, spawn_key=(3, 0))
+    for elements in (Elements(2026, "3/0"), Elements(sequence)):
+        assert repr(elements) == "<of PyTorch, cpu: chacha8, seed 2026, path (3, 0)>"
 
 
 @pytest.mark.heavy

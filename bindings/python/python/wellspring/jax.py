@@ -23,6 +23,7 @@ except ModuleNotFoundError as missing:
     raise ImportError("wellspring.jax needs JAX 0.10 or later: pip install jax") from missing
 import numpy as np
 
+from wellspring import _native
 from wellspring.random import _devices
 from wellspring.random._arguments import Path, checked_shape
 
@@ -152,6 +153,31 @@ def _finished(key: Any, made: Any, word: Any, index: Any, is_open: Any) -> Any:
     return lax.while_loop(lambda state: state[1].any(), some, (made, is_open))[0]
 
 
+_ON_DEVICE = {"bits": _bits, "random": _random, "standard_normal": _standard_normal}
+
+try:
+    jax.ffi.register_ffi_target("wellspring_elements", _native.xla_handler(), platform="cpu")
+    _HAS_NATIVE = True
+except RuntimeError:
+    # A jaxlib of another binary interface: its CPUs run the operations of the devices, which give the same bits.
+    _HAS_NATIVE = False
+
+
+@functools.partial(jax.jit, static_argnames=("method", "known", "outer", "run", "dtype"))
+def _elements(key: Any, origin: Any, *, method: str, known: Any, outer: Any, run: int, dtype: str) -> Any:
+    """Call the native code on a CPU, and run the operations anywhere else: the program's platform decides."""
+    shape = (*(count for count, _ in outer), run)
+    plan = np.array([list(_ON_DEVICE).index(method), run, *(_devices.signed(n) for pair in outer for n in pair)], np.int64)
+    in_memory = jax.ffi.ffi_call("wellspring_elements", jax.ShapeDtypeStruct(shape, dtype), vmap_method="broadcast_all")
+
+    def on_device(key: Any, origin: Any) -> Any:
+        return _ON_DEVICE[method](key, origin, known, outer, run, dtype).reshape(shape)
+
+    if not _HAS_NATIVE:
+        return on_device(key, origin)
+    return lax.platform_dependent(key, origin, cpu=functools.partial(in_memory, plan=plan), default=on_device)
+
+
 @jax.tree_util.register_pytree_node_class
 class Elements:
     """Arrays of JAX, named by a seed and a path: see `wellspring.random.Elements`. The algorithm is chacha8.
@@ -169,19 +195,19 @@ class Elements:
 
     def bits(self, size: Any, dtype: Any = "uint32", *, first: Any = 0, at: Any = None, of: Any = None) -> Any:
         """Return the words of the stream, as uint32 or uint64."""
-        return self._made(_bits, ("uint32", "uint64"), size, dtype, first, at, of)
+        return self._made("bits", ("uint32", "uint64"), size, dtype, first, at, of)
 
     def random(self, size: Any, dtype: Any = "float32", *, first: Any = 0, at: Any = None, of: Any = None) -> Any:
         """Return uniform numbers in [0, 1), as float32 or float64: 0 can come, 1 cannot."""
-        return self._made(_random, ("float32", "float64"), size, dtype, first, at, of)
+        return self._made("random", ("float32", "float64"), size, dtype, first, at, of)
 
     def standard_normal(
         self, size: Any, dtype: Any = "float32", *, first: Any = 0, at: Any = None, of: Iterable[int] | None = None
     ) -> Any:
         """Return normal numbers with mean 0 and variance 1, as float32 or float64. The device needs float64 of IEEE 754."""
-        return self._made(_standard_normal, ("float32", "float64"), size, dtype, first, at, of)
+        return self._made("standard_normal", ("float32", "float64"), size, dtype, first, at, of)
 
-    def _made(self, make: Any, allowed: tuple[str, str], size: Any, dtype: Any, first: Any, at: Any, of: Any) -> Any:
+    def _made(self, method: str, allowed: tuple[str, str], size: Any, dtype: Any, first: Any, at: Any, of: Any) -> Any:
         name = np.dtype(dtype).name
         if name not in allowed:
             raise TypeError(f"dtype {name} is not one of {', '.join(allowed)}")
@@ -191,13 +217,14 @@ class Elements:
         with jax.enable_x64(True):
             # A traced number of a narrower type would wrap.
             first, *begins = (_widened(number) for number in (first, *(at or ())))
-            words = 1 if name in ("uint32", "float32") and make is not _standard_normal else 2
+            words = 1 if name in ("uint32", "float32") and method != "standard_normal" else 2
             origin, known, outer, run = _devices.plan(
                 shape, words, first, begins if at is not None else None, of, lambda number: isinstance(number, jax.Array)
             )
             if run == 0:
                 return jnp.zeros(shape, name)
-            made = make(self.key, jnp.asarray(origin, jnp.int64), known=known, outer=outer, run=run, dtype=name)
+            origin = jnp.asarray(origin, jnp.int64)
+            made = _elements(self.key, origin, method=method, known=known, outer=outer, run=run, dtype=name)
             return made.reshape(shape)
 
     def tree_flatten(self) -> tuple[tuple[Any], None]:

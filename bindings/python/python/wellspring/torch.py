@@ -23,7 +23,8 @@ except ModuleNotFoundError as missing:
     raise ImportError("wellspring.torch needs PyTorch 2.15 or later: pip install torch") from missing
 
 from wellspring.random import _devices
-from wellspring.random._arguments import Path, checked_shape
+from wellspring.random._arguments import Path, block, checked_shape
+from wellspring.random._distributions import TABLE
 
 __all__ = ["Elements"]
 
@@ -160,19 +161,33 @@ def _words(key: Any, row: int, size: Any, words: int, first: int, at: Any, of: A
 _METHODS = {"bits": _bits, "random": _random, "standard_normal": _standard_normal}
 
 
-def _make(key: Any, method: str, size: Any, dtype: Any, first: int, at: Any, of: Any) -> Any:
+def _on_device(key: Any, method: str, size: Any, dtype: Any, first: int, at: Any, of: Any) -> Any:
     # Contiguous, which is what a compiler takes it for.
     return _METHODS[method](key, size, dtype, first, at, of).contiguous()
 
 
-# One operation, which a compiler calls without a look inside: Inductor can take minutes for the 800 operations of a call,
+def _on_cpu(key: Any, method: str, size: Any, dtype: Any, first: int, at: Any, of: Any) -> Any:
+    shape = checked_shape(size, "size")
+    start = block(shape, first, at, of)
+    made = torch.empty(shape, dtype=dtype)
+    # The same memory. Workers of a `DataLoader` have one thread.
+    out, elements, threads = made.view(-1).numpy(), _devices.native(tuple(key.tolist())), torch.get_num_threads()
+    if method == "bits":
+        elements.words(out, start, threads)
+    else:
+        elements.draw(TABLE[method].distribution, [], out, start, threads)
+    return made
+
+
+# One operation, which a compiler calls without a look inside: Inductor can take minutes for the 800 operations of a device,
 # may round in another way, and cannot know beforehand how often the loop of normal numbers runs.
 _operation = torch.library.custom_op(
     "wellspring::elements",
-    _make,
+    _on_device,
     mutates_args=(),
     schema="(Tensor key, str method, SymInt[] size, ScalarType dtype, SymInt first, SymInt[]? at, SymInt[]? of) -> Tensor",
 )
+_operation.register_kernel("cpu")(_on_cpu)
 _operation.register_fake(lambda key, method, size, dtype, first, at, of: key.new_empty(size, dtype=dtype))
 
 
@@ -210,10 +225,12 @@ class Elements:
         return self._made("standard_normal", size, dtype, first, at, of)
 
     def _made(self, method: str, size: Any, dtype: Any, first: int, at: Any, of: Any) -> Any:
-        if not torch.compiler.is_compiling():
-            return _make(self._key, method, size, dtype, first, at, of)
         size = [size] if isinstance(size, int) else list(size)
         at, of = (None if numbers is None else list(numbers) for numbers in (at, of))
+        if not torch.compiler.is_compiling() and max((first, *(of or ()))) >= 1 << 63:
+            # An operation takes integers of 63 bits.
+            make = _on_cpu if self._key.device.type == "cpu" else _on_device
+            return make(self._key, method, size, dtype, first, at, of)
         return _operation(self._key, method, size, dtype, first, at, of)
 
 

@@ -1,5 +1,7 @@
 """The stream of ChaCha8, and normal numbers, in operations that the array libraries of accelerators have.
 
+On CPUs `wellspring.jax` and `wellspring.torch` call the native code instead, and its bits are the same.
+
 `xp` stands for such a library: a class of `wellspring.jax` or `wellspring.torch` with a dozen functions. Indices are int64
 and wrap: 2**63 is written -2**63.
 
@@ -15,6 +17,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from wellspring import _native
 from wellspring.random._arguments import Path, Shape, block, checked_path, checked_seed, checked_shape, words_of
 
 # "expand 32-byte k" (Bernstein, "ChaCha, a variant of Salsa20", 2008).
@@ -42,6 +45,12 @@ def key_words(seed: Any, path: Path) -> list[int]:
     elif checked_path(path):
         raise TypeError("path goes with an integer seed: a SeedSequence has its own spawn_key")
     return [half for word in words_of("chacha8", seed) for half in (word & 0xFFFFFFFF, word >> 32)]
+
+
+@functools.lru_cache(64)
+def native(words: tuple[int, ...]) -> _native.Elements:
+    """Return the arrays of a key in the native code, which makes them where the memory is a CPU's."""
+    return _native.Elements.from_halves([word & 0xFFFFFFFF for word in words])
 
 
 def name_of(seed: Any, path: Path) -> str:
