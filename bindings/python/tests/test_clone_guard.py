@@ -272,7 +272,8 @@ os.rename(path + ".next", path)
 replaced = [notices(random.random), notices(guard.check), notices(guard.check)]
 change(7)
 replaced.append(notices(random.random))
-descriptors = [os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")[:-1]]
+# Without the descriptor that reads the folder.
+descriptors = [os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
 own_threads = len(os.listdir("/proc/self/task"))
 print(json.dumps([before["page"], before["notices"], seen, replaced, own_threads, path in descriptors]))
 """

@@ -218,8 +218,9 @@ module Wellspring
     watch(Kernel.singleton_class, %i[rand])
     watch(Kernel, %i[rand], visibility: :private)
     watch(Array, %i[shuffle shuffle! sample], parameters: '*, **')
-    # The generator behind temporary names has no seed, and is older than the guard where tmpdir is.
-    note(Dir::Tmpname.const_get(:RANDOM), false) if defined?(Dir::Tmpname)
+    # The generator behind temporary names has no seed, and is older than the guard where tmpdir is. Ruby 3.3 has none: it asks
+    # the kernel for each name.
+    note(Dir::Tmpname.const_get(:RANDOM), false) if defined?(Dir::Tmpname) && Dir::Tmpname.const_get(:RANDOM).is_a?(Random)
     check
   end
 end

@@ -10,8 +10,8 @@ or `wellspring generation serve` changes after a clone, at each draw of
 
 After a change it gives new state to all of them, and to what the program has given to `register`. A generator with a seed,
 or whose state was set, keeps its sequence. A generator that is older than the guard keeps its sequence unless it is
-registered: the guard cannot see whether it has a seed. The guard starts no thread, keeps no descriptor, and makes no
-system call at a draw.
+registered: the guard cannot see whether it has a seed. The guard starts no thread, keeps no descriptor of its own, and
+makes no system call at a draw.
 
     import wellspring.clone_guard
     wellspring.clone_guard.install()                    # before others import `random` and `numpy.random`
