@@ -4,7 +4,7 @@
 //! guest         Debian kernels in QEMU, and small Debian systems
 //! machines      the command in machines of four nodes, over a reboot, and in two clones; the service for guests
 //! kernel_test   the kernel module on real kernels
-//! openssl       the provider's tests with OpenSSL 3.5 and 4.0
+//! openssl       the provider's tests with OpenSSL 3.5, 3.6 and 4.0
 //! cross         known answers and self-tests on aarch64, s390x and riscv64
 //! prove         the proofs of the code and of its models
 //! ```
@@ -38,7 +38,7 @@ enum Command {
     /// Test the guards of other runtimes in eight clones of a machine
     Runtimes,
     KernelTest(kernel_test::Request),
-    /// Test the provider with OpenSSL 3.5 and 4.0
+    /// Test the provider with OpenSSL 3.5, 3.6 and 4.0
     Openssl {
         /// Run OpenSSL's own tests of random numbers and threads, which are built first
         #[arg(long)]

@@ -2,24 +2,39 @@
 
 use crate::guest::{Cache, Result, Stop, failed, openssl, openssl_tests};
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The test that runs OpenSSL's.
 const OWN: &str = "all_pass_but_those_that_look_into_openssls_own_generator";
 
+/// The tests that run with newer versions: of the provider, and of the command that says who seeds them.
+const OURS: [[&str; 3]; 2] = [
+    ["wellspring-openssl", "provider", "newer::"],
+    ["wellspring-cli", "command", "newer_versions"],
+];
+
 /// Runs ours, or OpenSSL's.
 pub(crate) fn run(root: &Path, own: bool) -> Result {
     let cache = Cache::open(root)?;
-    let (folders, tests) = if own {
-        (openssl_tests(&cache)?, OWN)
-    } else {
-        (openssl(&cache)?, "newer::")
-    };
+    if own {
+        return test(
+            root,
+            &openssl_tests(&cache)?,
+            ["wellspring-openssl", "provider", OWN],
+        );
+    }
+    let folders = openssl(&cache)?;
+    OURS.into_iter()
+        .try_for_each(|tests| test(root, &folders, tests))
+}
+
+/// Runs tests of a package.
+fn test(root: &Path, folders: &[PathBuf], [package, program, tests]: [&str; 3]) -> Result {
     let folders = env::join_paths(folders).map_err(|error| Stop::Failed(error.to_string()))?;
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["test", "--locked", "--package", "wellspring-openssl"])
-        .args(["--test", "provider", "--", tests])
+        .args(["test", "--locked", "--package", package])
+        .args(["--test", program, "--", tests])
         .env("WELLSPRING_OPENSSL", folders)
         .current_dir(root)
         .status();

@@ -107,6 +107,20 @@ pub fn refuse_random() -> std::io::Result<()> {
     refuse(libc::SYS_getrandom, libc::EPERM)
 }
 
+/// Has getrandom(2) fail from now on where it is called without waiting, as engines call it: OpenSSL still gets the system's seed.
+///
+/// # Errors
+///
+/// The system accepts no filter.
+pub fn refuse_random_to_engines() -> std::io::Result<()> {
+    let how = Forbidden::Fails(libc::EPERM);
+    if forbid_argument(libc::SYS_getrandom, 2, libc::GRND_NONBLOCK, how) {
+        Ok(())
+    } else {
+        Err(std::io::Error::last_os_error())
+    }
+}
+
 /// Has madvise(2) fail from now on, so that no memory is wiped in a child.
 ///
 /// # Errors

@@ -155,8 +155,8 @@ unsafe extern "C" fn reseed_source(
     c_int::from(reseeded.is_ok())
 }
 
-/// Makes a seed of `least` to `most` bytes with at least `entropy_bits` bits of entropy, 8 in each byte. Returns its
-/// length, or 0 on failure.
+/// Makes a seed of `least` to `most` bytes with at least `entropy_bits` bits of entropy, 8 in each byte, and reseeds the engine
+/// for it. Returns its length, or 0 on failure.
 ///
 /// # Safety
 ///
@@ -167,17 +167,13 @@ unsafe extern "C" fn get_seed(
     entropy_bits: c_int,
     least: usize,
     most: usize,
-    prediction_resistance: c_int,
+    _prediction_resistance: c_int,
     additional: *const c_uchar,
     additional_length: usize,
 ) -> usize {
-    let needed = usize::try_from(entropy_bits).unwrap_or(0).div_ceil(8);
-    let length = needed.max(least);
+    let bits = usize::try_from(entropy_bits).unwrap_or(0);
+    let length = bits.div_ceil(8).max(least);
     if length == 0 || length > most || place.is_null() {
-        return 0;
-    }
-    if prediction_resistance != 0 && Engine::try_process().and_then(Engine::reseed).is_err() {
-        count_failure(Door::ProviderSeed);
         return 0;
     }
     let mut seed = Vec::new();
@@ -187,7 +183,9 @@ unsafe extern "C" fn get_seed(
     }
     seed.resize(length, 0);
     let mut seed = seed.into_boxed_slice();
-    if !fill(&mut seed) {
+    let is_filled = repeat::fill(&mut seed)
+        || Engine::try_process().is_ok_and(|engine| fill_afresh(engine, &mut seed, bits as u64));
+    if !counted(is_filled, length) {
         return 0;
     }
     if !additional.is_null() {
@@ -218,17 +216,111 @@ unsafe extern "C" fn clear_seed(_: *mut c_void, seed: *mut c_uchar, length: usiz
 fn fill(bytes: &mut [u8]) -> bool {
     let is_filled = repeat::fill(bytes)
         || Engine::try_process().is_ok_and(|engine| engine.try_fill(bytes).is_ok());
+    counted(is_filled, bytes.len())
+}
+
+/// Counts a seed, or that there was none. Returns whether there was one.
+fn counted(is_filled: bool, length: usize) -> bool {
     if is_filled {
-        count(Door::ProviderSeed, bytes.len());
+        count(Door::ProviderSeed, length);
     } else {
         count_failure(Door::ProviderSeed);
     }
     is_filled
 }
 
+/// The first reseeds of an engine may only test its sources.
+const MAX_RESEEDS: usize = 4;
+
+/// Fills a seed after a reseed to which the sources gave this many bits of credit. An engine serves its readers on when its
+/// sources fail. A seed must bring fresh noise, so there is none while the sources fail or their health tests stop them.
+fn fill_afresh(engine: &Engine, seed: &mut [u8], bits: u64) -> bool {
+    let credit = || -> u64 {
+        let sources = engine.stats().sources;
+        sources.iter().map(|source| source.credited_bits).sum()
+    };
+    let before = credit();
+    let is_fresh = (0..MAX_RESEEDS)
+        .any(|_| engine.reseed().is_ok() && credit().saturating_sub(before) >= bits);
+    is_fresh && engine.try_fill(seed).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::Arc;
+    use wellspring::{MinEntropy, Source, SourceError};
+
+    /// Gives the engine's bytes; fails from draw number `fails_from` on, and repeats a byte from draw `repeats_from` on.
+    #[derive(Debug)]
+    struct Fickle {
+        draws: AtomicUsize,
+        fails_from: usize,
+        repeats_from: usize,
+    }
+
+    impl Source for Fickle {
+        fn name(&self) -> &'static str {
+            "fickle"
+        }
+
+        fn min_entropy(&self) -> MinEntropy {
+            MinEntropy::FULL
+        }
+
+        fn reason(&self) -> &'static str {
+            "a test"
+        }
+
+        fn sample(&self, destination: &mut [u8]) -> Result<usize, SourceError> {
+            let draw = self.draws.fetch_add(1, Ordering::Relaxed);
+            if draw >= self.fails_from {
+                return Err(SourceError::System(5));
+            }
+            if draw >= self.repeats_from {
+                destination.fill(7);
+            } else {
+                wellspring::fill(destination);
+            }
+            Ok(destination.len())
+        }
+    }
+
+    /// Asks for seeds from an engine with this source and one without credit. Returns how many of 100 were given, the first of them
+    /// in a row.
+    fn seeds_of(fails_from: usize, repeats_from: usize) -> usize {
+        let draws = AtomicUsize::new(0);
+        let fickle = Fickle {
+            draws,
+            fails_from,
+            repeats_from,
+        };
+        let sources: [Arc<dyn Source>; 2] = [
+            Arc::new(fickle),
+            Arc::new(wellspring_sources::Cpu::default()),
+        ];
+        let engine = Engine::builder().sources(sources).build().unwrap();
+        let given = (0..100).map(|_| fill_afresh(&engine, &mut [0; 48], 256));
+        let given: Vec<bool> = given.collect();
+        let first = given.iter().take_while(|&&given| given).count();
+        assert!(
+            !given[first..].contains(&true),
+            "a seed after a refusal: {given:?}"
+        );
+        first
+    }
+
+    #[test]
+    fn a_source_that_fails_or_repeats_gives_no_seed_at_the_start_and_none_at_a_reseed() {
+        const NEVER: usize = usize::MAX;
+        assert_eq!(seeds_of(NEVER, NEVER), 100);
+        assert_eq!(seeds_of(0, NEVER), 0, "it fails at the start");
+        assert_eq!(seeds_of(NEVER, 0), 0, "it repeats at the start");
+        for later in [seeds_of(200, NEVER), seeds_of(NEVER, 200)] {
+            assert!((1..100).contains(&later), "{later} seeds");
+        }
+    }
 
     #[test]
     fn a_seed_has_the_length_that_was_asked_for_and_is_freed() {

@@ -14,6 +14,8 @@ use crate::commands::bytes::BytesRequest;
 use crate::commands::check::CheckRequest;
 #[cfg(target_os = "linux")]
 use crate::commands::machine::{GenerationRequest, KernelRequest, ServeRequest, StatusRequest};
+#[cfg(target_os = "linux")]
+use crate::commands::openssl::OpensslRequest;
 use crate::commands::replay::ReplayRequest;
 #[cfg(target_os = "linux")]
 use crate::commands::run::RunRequest;
@@ -24,7 +26,7 @@ use crate::streams::{Failure, Output};
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{bench, bytes, check, completions, man, replay, seed, sources, stats, uuid};
 #[cfg(target_os = "linux")]
-use commands::{machine, run};
+use commands::{machine, openssl, run};
 use std::process::ExitCode;
 use wellspring_command_line::{is_shown, one_line};
 
@@ -53,6 +55,8 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Status(request) => machine::status(&request),
         #[cfg(target_os = "linux")]
         Command::Kernel(request) => machine::kernel(&request),
+        #[cfg(target_os = "linux")]
+        Command::Openssl(request) => openssl::run(&request),
         Command::Completions(request) => completions(&request, definitions()),
         Command::Man(request) => man(&request, definitions()),
     };
@@ -100,6 +104,8 @@ enum Command {
     Kernel(KernelRequest),
     #[cfg(target_os = "linux")]
     Run(RunRequest),
+    #[cfg(target_os = "linux")]
+    Openssl(OpensslRequest),
     Completions(CompletionsRequest),
     Man(ManRequest),
 }

@@ -234,9 +234,9 @@ fn unpack_all(archives: &Path, folder: &Path) -> Result {
     }
 }
 
-/// Fetches OpenSSL 3.5, of Debian 13, and 4.0, of experimental, each with its FIPS provider. Returns a folder for each, laid
-/// out like a system's root.
-pub(crate) fn openssl(cache: &Cache) -> Result<[PathBuf; 2]> {
+/// Fetches OpenSSL 3.5, of Debian 13, 3.6, of sid, and 4.0, of experimental, each with its FIPS provider. Returns a folder for
+/// each, laid out like a system's root.
+pub(crate) fn openssl(cache: &Cache) -> Result<[PathBuf; 3]> {
     let fetch = |name: &str, suites: &[&str]| {
         cache.once(name, |folder| {
             let apt = Apt::new(folder, suites)?;
@@ -248,6 +248,7 @@ pub(crate) fn openssl(cache: &Cache) -> Result<[PathBuf; 2]> {
     };
     Ok([
         fetch("openssl-3.5-fips", &["trixie"])?,
+        fetch("openssl-3.6-fips", &["sid"])?,
         fetch("openssl-4.0-fips", &["sid", "experimental"])?,
     ])
 }

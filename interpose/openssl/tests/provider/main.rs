@@ -3,7 +3,7 @@
 //! ```text
 //! programs  installed programs, servers, clients and a database draw on it
 //! torture   forks, timers, cancelled threads, tight limits, sanitizers; system calls of a first draw that fail
-//! newer     OpenSSL 3.5 and 4.0: `cargo xtask openssl`; its own tests: `cargo xtask openssl --own`; its header
+//! newer     OpenSSL 3.5, 3.6 and 4.0: `cargo xtask openssl`; its own tests: `cargo xtask openssl --own`; its header
 //! ```
 
 mod newer;

@@ -1,4 +1,4 @@
-//! OpenSSL 3.5 and 4.0, where the provider answers RAND_bytes itself. `cargo xtask openssl` fetches them, and names their
+//! OpenSSL 3.5, 3.6 and 4.0, where the provider answers RAND_bytes itself. `cargo xtask openssl` fetches them, and names their
 //! folders in WELLSPRING_OPENSSL, with a colon between them. Then what OpenSSL's sources say: its header, and its own tests.
 
 use crate::{DOOR, configuration, direct, is_success, run};

@@ -80,7 +80,7 @@ fn a_kernel_that_does_not_wipe_a_child_is_no_reason_to_refuse() {
 /// A program that counts nothing: neither the certificate nor the other side of a connection.
 const UNCOUNTED: &str = "env -u WELLSPRING_REPORT";
 
-const CERTIFICATE: &str = "env -u WELLSPRING_REPORT openssl req -config /dev/null -x509 -newkey ec \
+const CERTIFICATE: &str = "env -u WELLSPRING_REPORT OPENSSL_CONF=/dev/null openssl req -config /dev/null -x509 -newkey ec \
     -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout k.pem -out c.pem 2> /dev/null";
 
 /// A free port, most likely: the tests of this file run at the same time.
@@ -93,7 +93,7 @@ fn port() -> u16 {
 fn with_server(server: &str, client: &str, port: u16) -> String {
     format!(
         "{CERTIFICATE}; {server} & s=$!; i=0; \
-         until bash -c '> /dev/tcp/127.0.0.1/{port}' 2> /dev/null; do sleep 0.1; i=$((i+1)); test $i -lt 300 || break; done; \
+         until bash -c '> /dev/tcp/127.0.0.1/{port}' 2> /dev/null; do kill -0 $s 2> /dev/null || break; sleep 0.1; i=$((i+1)); test $i -lt 300 || break; done; \
          {client}; r=$?; kill $s; wait $s 2> /dev/null; exit $r"
     )
 }
@@ -106,6 +106,22 @@ fn s_client(port: u16) -> String {
     format!(
         "openssl s_client -connect 127.0.0.1:{port} -CAfile c.pem < /dev/null > out 2>&1; \
          grep -q 'Verify return code: 0' out"
+    )
+}
+
+fn curl(port: u16) -> String {
+    format!(
+        "curl -sS --cacert c.pem --resolve localhost:{port}:127.0.0.1 https://localhost:{port}/ > out"
+    )
+}
+
+/// Writes the configuration of a server.
+fn nginx_settings(port: u16) -> String {
+    format!(
+        "printf 'daemon off; pid n.pid; error_log stderr; worker_processes 2; events {{}} http {{ access_log off; \
+         client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5; \
+         server {{ listen 127.0.0.1:{port} ssl; ssl_certificate c.pem; ssl_certificate_key k.pem; return 200 good; }} }}' \
+         > nginx.conf"
     )
 }
 
@@ -135,11 +151,6 @@ fn clients_draw() {
     if !are_installed(&["openssl", "bash"]) {
         return;
     }
-    let curl = |port: u16| {
-        format!(
-            "curl -sS --cacert c.pem --resolve localhost:{port}:127.0.0.1 https://localhost:{port}/ > out"
-        )
-    };
     let clients: [(&str, &dyn Fn(u16) -> String); 2] = [("openssl", &s_client), ("curl", &curl)];
     for (name, client) in clients {
         if !are_installed(&[name]) {
@@ -165,14 +176,10 @@ fn workers_of_nginx_draw() {
         return;
     }
     let port = port();
-    let settings = format!(
-        "daemon off; pid n.pid; error_log stderr; worker_processes 2; events {{}} http {{ access_log off; \
-         client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5; \
-         server {{ listen 127.0.0.1:{port} ssl; ssl_certificate c.pem; ssl_certificate_key k.pem; return 200 good; }} }}"
-    );
     let server = "sh -c 'exec nginx -p \"$PWD\" -c nginx.conf'";
     let script = format!(
-        "printf '{settings}' > nginx.conf; {}",
+        "{}; {}",
+        nginx_settings(port),
         with_server(server, &five_clients(port), port)
     );
     let run = run(&script, &configuration(|text| text)).succeeds();
@@ -346,10 +353,12 @@ fn a_wrong_line_gives_openssls_own_error_that_names_it() {
     }
 }
 
-/// Runs a draw of OpenSSL with a system call that fails.
-fn draw_with_filter(settings: &Path, filter: fn() -> std::io::Result<()>) -> Run {
-    Run::of("openssl rand -hex 16", |command| {
-        command.env("OPENSSL_CONF", settings);
+/// Runs a script in which a system call fails.
+fn run_with_filter(script: &str, settings: &Path, filter: fn() -> std::io::Result<()>) -> Run {
+    Run::of(script, |command| {
+        command
+            .env("OPENSSL_CONF", settings)
+            .current_dir(settings.parent().unwrap());
         // SAFETY: between fork and exec it makes system calls alone.
         unsafe { command.pre_exec(filter) };
     })
@@ -367,11 +376,102 @@ fn a_program_whose_engine_has_no_seed_gets_an_error_that_is_counted() {
             configuration(|text| crate::seed_source(&text)),
         ),
     ] {
-        let run = draw_with_filter(&settings, testkit::filter::refuse_random);
-        assert!(!run.output.status.success(), "{door:?}: {}", run.text());
-        assert!(run.output.stdout.is_empty(), "{door:?}: {}", run.text());
-        assert!(run.counts(door).failures > 0, "{door:?}");
+        for script in ["openssl rand -hex 16", "openssl genrsa 2048"] {
+            let run = run_with_filter(script, &settings, testkit::filter::refuse_random_to_engines);
+            assert!(!run.output.status.success(), "{door:?}: {}", run.text());
+            assert!(run.output.stdout.is_empty(), "{door:?}: {}", run.text());
+            assert!(run.counts(door).failures > 0, "{door:?}");
+        }
     }
+}
+
+/// The system's seed is there for OpenSSL meanwhile: the other side of each connection takes it.
+#[test]
+fn without_its_seed_source_no_server_and_no_client_makes_a_connection() {
+    if !are_installed(&["openssl", "bash"]) {
+        return;
+    }
+    let python = |port: u16| {
+        format!(
+            "python3 -c 'import socket, ssl; s = socket.create_connection((\"127.0.0.1\", {port})); \
+             c = ssl.create_default_context(cafile=\"c.pem\"); c.check_hostname = False; c.wrap_socket(s)'"
+        )
+    };
+    let nginx = |port| {
+        let script = format!("{}; exec nginx -p $PWD -c nginx.conf", nginx_settings(port));
+        format!("sh -c {}", testkit::programs::quoted(Path::new(&script)))
+    };
+    let plain = |script: String| {
+        format!(
+            "env -u WELLSPRING_REPORT OPENSSL_CONF=/dev/null sh -c {}",
+            testkit::programs::quoted(Path::new(&script))
+        )
+    };
+    type Script<'a> = &'a dyn Fn(u16) -> String;
+    let cases: [(&str, Script<'_>, Script<'_>); 5] = [
+        ("openssl", &|port| plain(s_server(port)), &s_client),
+        ("curl", &|port| plain(s_server(port)), &curl),
+        ("python3", &|port| plain(s_server(port)), &python),
+        ("openssl", &s_server, &|port| plain(s_client(port))),
+        ("nginx", &nginx, &|port| plain(s_client(port))),
+    ];
+    let settings = configuration(|text| crate::seed_source(&text));
+    for (name, server, client) in cases {
+        if !are_installed(&[name]) {
+            continue;
+        }
+        let script = |port| with_server(&server(port), &client(port), port);
+        let good = run(&script(port()), &settings).succeeds();
+        if good.counts(Door::ProviderSeed).calls == 0 {
+            testkit::skipped(&format!("{name} has an OpenSSL of its own"));
+            continue;
+        }
+        let bad = run_with_filter(
+            &script(port()),
+            &settings,
+            testkit::filter::refuse_random_to_engines,
+        );
+        assert!(!bad.output.status.success(), "{name}: {}", bad.text());
+        let counts = bad.counts(Door::ProviderSeed);
+        assert!(counts.failures > 0, "{name}: {}", bad.text());
+        assert_eq!(counts.calls, 0, "{name}: {}", bad.text());
+    }
+}
+
+/// OpenSSL's generators take a new seed in a child process: by then the system refuses random bytes to engines.
+#[test]
+fn a_seed_source_that_fails_later_gives_openssl_an_error_at_its_next_reseed() {
+    if !are_installed(&["openssl", "python3"]) {
+        return;
+    }
+    let script = "python3 -c '
+import ctypes, os, platform, ssl, struct, sys
+ssl.RAND_bytes(16)
+call = {\"x86_64\": 318, \"aarch64\": 278}[platform.machine()]
+steps = [(0x20, 0, 0, 0), (0x15, 0, 3, call), (0x20, 0, 0, 32), (0x15, 0, 1, 1), (6, 0, 0, 0x50001), (6, 0, 0, 0x7fff0000)]
+steps = ctypes.create_string_buffer(b\"\".join(struct.pack(\"HBBI\", *step) for step in steps))
+program = ctypes.create_string_buffer(struct.pack(\"HxxxxxxQ\", 6, ctypes.addressof(steps)))
+libc = ctypes.CDLL(None, use_errno=True)
+if sys.argv[1] == \"refuse\":
+    assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program) == 0
+child = os.fork()
+if child == 0:
+    try:
+        ssl.RAND_bytes(16)
+    except ssl.SSLError:
+        os._exit(3)
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+'";
+    let settings = configuration(|text| crate::seed_source(&text));
+    let good = run(&format!("{script} allow"), &settings).succeeds();
+    if good.counts(Door::ProviderSeed).calls == 0 {
+        testkit::skipped("this Python has an OpenSSL of its own");
+        return;
+    }
+    let bad = run(&format!("{script} refuse"), &settings);
+    assert_eq!(bad.output.status.code(), Some(3), "{}", bad.text());
+    assert!(bad.counts(Door::ProviderSeed).failures > 0);
 }
 
 /// Without an engine OpenSSL up to 3.6 would take the system's seed, and say nothing.
@@ -381,7 +481,11 @@ fn a_program_without_an_engine_does_not_take_another_seed_in_silence() {
         return;
     }
     let settings = configuration(|text| crate::seed_source(&text));
-    let run = draw_with_filter(&settings, testkit::filter::refuse_advice);
+    let run = run_with_filter(
+        "openssl rand -hex 16",
+        &settings,
+        testkit::filter::refuse_advice,
+    );
     let is_ours = run.counts(Door::ProviderSeed).calls > 0;
     assert!(is_ours || !run.output.status.success(), "{}", run.text());
 }

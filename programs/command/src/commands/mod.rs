@@ -9,12 +9,15 @@
 //! sources  sources list, record, replay, watch: noise and its health
 //! machine  generation show, bump, serve; kernel save, restore; serve and status, by the program wellspringd
 //! run      run -- PROGRAM: installed programs draw on wellspring
+//! openssl  openssl conf, check: OpenSSL's own generator with seeds from wellspring           [unsafe: a filter of calls]
 //! ```
 
 pub(crate) mod bytes;
 pub(crate) mod check;
 #[cfg(target_os = "linux")]
 pub(crate) mod machine;
+#[cfg(target_os = "linux")]
+pub(crate) mod openssl;
 pub(crate) mod replay;
 #[cfg(target_os = "linux")]
 pub(crate) mod run;
@@ -264,7 +267,7 @@ fn options(request: &BenchRequest) -> Result<Options, Failure> {
 // `completions SHELL` and `man`: both are made from the definitions of the command line.
 
 /// The date in the pages: of the last change in what the command does.
-const DATE: &str = "2026-11-27";
+const DATE: &str = "2026-11-28";
 
 /// Print the completions of a shell
 #[derive(Args)]

@@ -233,9 +233,14 @@ fn find_library(library: &Library) -> Result<PathBuf, Failure> {
     lasting_library(found)
 }
 
+/// The path of the provider.
+pub(crate) fn provider_path() -> Result<PathBuf, Failure> {
+    find_library(&PROVIDER)
+}
+
 /// Puts the preload library before the C library of the program. AddressSanitizer ends a program whose first library is not its
 /// own. The option turns this check off: the preload library replaces nothing that AddressSanitizer must replace.
-fn preload(command: &mut Command) -> Result<(), Failure> {
+pub(crate) fn preload(command: &mut Command) -> Result<(), Failure> {
     command.env("LD_PRELOAD", with_present(&find_library(&PRELOAD)?));
     let mut options = OsString::from("verify_asan_link_order=0");
     if let Some(present) = env::var_os("ASAN_OPTIONS").filter(|present| !present.is_empty()) {
@@ -340,21 +345,25 @@ fn seed_page(seed: u128, program: &OsStr) -> Result<Seed, Failure> {
 // `--report`: the calls, bytes and threads of each door, counted in the program and printed at its end.
 
 /// The counters, on a page that the program and its children open.
-struct Report {
+pub(crate) struct Report {
     page: Page,
     counters: DoorCounters,
 }
 
 impl Report {
-    fn start() -> Result<Self, Failure> {
+    pub(crate) fn start() -> Result<Self, Failure> {
         let page = Page::new()?;
         let counters = DoorCounters::map(&page);
         let counters = counters.map_err(|error| Failure::work(format!("no report: {error}")))?;
         Ok(Self { page, counters })
     }
 
-    fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.page.path()
+    }
+
+    pub(crate) fn counters(&self) -> &DoorCounters {
+        &self.counters
     }
 
     /// Prints a line for each door that was used, each fault, and the reason if the program cannot use any door. `sets_up` is
@@ -397,6 +406,13 @@ impl Report {
                     counts.failures
                 ));
             }
+        }
+        // With the provider loaded, it is most likely OpenSSL that asks.
+        let systems = self.counters.counts(Door::Getentropy).calls;
+        if counts[1] > 0 && systems > 0 && self.counters.counts(Door::Provider).calls == 0 {
+            say(&format!(
+                "wellspring: OpenSSL took {systems} seeds from getentropy, past its provider: see `wellspring openssl check`"
+            ));
         }
         if !is_used {
             say("wellspring: the program drew no random bytes from wellspring");

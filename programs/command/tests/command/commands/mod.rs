@@ -528,7 +528,7 @@ fn wrong_arguments_have_their_reason() {
 // ---- completions and man pages ----
 // Completions and man pages say what the command line understands.
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "bytes",
     "replay",
     "check",
@@ -537,6 +537,7 @@ const COMMANDS: [&str; 11] = [
     "generation",
     "kernel",
     "run",
+    "openssl",
     "sources",
     "completions",
     "man",
@@ -651,6 +652,7 @@ fn all_pages_are_written_and_formatters_have_nothing_against_them() {
         "wellspring.1",
         "wellspring-seed-show.1",
         "wellspring-generation-serve.1",
+        "wellspring-openssl-check.1",
     ];
     for page in pages.iter().map(String::as_str).chain(others) {
         let path = folder.0.join(page);

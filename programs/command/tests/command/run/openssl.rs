@@ -3,7 +3,7 @@
 
 use crate::{build_libraries, cannot_repeat, is_installed, stderr};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use testkit::programs::{AS_USER, can_be_user, in_list, is_success, quoted, scratch};
@@ -658,5 +658,206 @@ fn root_programs_with_more_rights_than_their_caller_and_static_ones_are_refused(
         "run --repeat 7 --private-dev -- true",
     ] {
         assert_eq!(crate::run(wrong).status.code(), Some(2), "{wrong}");
+    }
+}
+
+// ---- openssl conf, openssl check ----
+// Who seeds OpenSSL's own generator.
+
+/// Runs `wellspring openssl` with these words, under a configuration and with a folder before PATH.
+fn seeds(words: &[&str], file: &Path, first: Option<&Path>) -> Output {
+    build_libraries();
+    let path = std::env::var("PATH").unwrap();
+    let path = first.map_or(path.clone(), |first| format!("{}:{path}", first.display()));
+    Command::new(env!("CARGO_BIN_EXE_wellspring"))
+        .arg("openssl")
+        .args(words)
+        .env("OPENSSL_CONF", file)
+        .env("PATH", path)
+        .output()
+        .unwrap()
+}
+
+/// Writes the configuration that the command makes, changed.
+fn made(words: &[&str], first: Option<&Path>, change: impl FnOnce(String) -> String) -> PathBuf {
+    let output = seeds(&[&["conf"], words].concat(), Path::new("/dev/null"), first);
+    assert!(output.status.success(), "{}", text(&output));
+    let path = scratch("seeds").join("openssl.cnf");
+    fs::write(&path, change(String::from_utf8(output.stdout).unwrap())).unwrap();
+    path
+}
+
+/// The verdicts on the three draws, each with a source and without.
+fn verdicts(output: &Output) -> Vec<String> {
+    let lines = text(output);
+    let words = lines.lines().map(|line| line.split(' ').next().unwrap());
+    words.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_configuration_has_wellspring_seed_openssl_and_a_check_sees_it() {
+    if !is_openssl_3() {
+        return;
+    }
+    let right = made(&[], None, |text| text);
+    let output = seeds(&["check"], &right, None);
+    assert_eq!(verdicts(&output), ["ok"; 6], "{}", text(&output));
+    assert!(output.status.success());
+    let draw = ["check", "--", "sh", "-c", "openssl rand -hex 5; exit $?"];
+    let output = seeds(&draw, &right, None);
+    assert!(
+        text(&output).contains("of the system: none"),
+        "{}",
+        text(&output)
+    );
+    assert!(output.status.success());
+    let draw = [&draw[..1], &["--without-source"], &draw[1..]].concat();
+    let output = seeds(&draw, &right, None);
+    assert!(output.status.success(), "{}", text(&output));
+    if is_installed("python3") {
+        let draw = "import ssl; ssl.RAND_bytes(1)";
+        let output = seeds(&["check", "--", "python3", "-c", draw], &right, None);
+        let said = text(&output);
+        assert!(
+            said.contains("of the system: none") || said.contains("drew nothing"),
+            "{said}"
+        );
+    }
+}
+
+/// OpenSSL 3.0 to 3.6 says nothing at all of these faults.
+#[test]
+fn a_check_finds_the_faults_that_openssl_does_not_report() {
+    if !is_openssl_3() {
+        return;
+    }
+    type Change = fn(String) -> String;
+    let faults: [Change; 4] = [
+        |text| text.replace("WELLSPRING-SEED", "WELLSPRING-SEEED"),
+        |text| text.replace("/libwellspring_openssl.so", "/missing.so"),
+        |text| text.replace("provider=wellspring", "provider=wellsprung"),
+        |_| String::new(),
+    ];
+    for (number, fault) in faults.iter().enumerate() {
+        let wrong = made(&[], None, fault);
+        let output = seeds(&["check"], &wrong, None);
+        let said = text(&output);
+        assert_eq!(verdicts(&output), ["FAILED"; 6], "{number}: {said}");
+        assert_eq!(output.status.code(), Some(1));
+        if is_success("openssl version | grep -q 'OpenSSL 3'") {
+            assert!(said.contains("; of wellspring: 0"), "{number}: {said}");
+            assert!(
+                said.contains("went on with a seed from elsewhere"),
+                "{number}: {said}"
+            );
+        }
+    }
+    // The report of `run` says it too.
+    let settings = Settings::new(&fs::read_to_string(made(&[], None, faults[0])).unwrap());
+    let output = settings.with(&["--preload", "--report"], "openssl rand -hex 1");
+    let is_3 = is_success("openssl version | grep -q 'OpenSSL 3'");
+    assert_eq!(
+        stderr(&output).contains("past its provider"),
+        is_3,
+        "{output:?}"
+    );
+    let nothing = seeds(&["check", "--", "true"], Path::new("/dev/null"), None);
+    assert!(
+        text(&nothing).contains("FAILED true: it drew nothing"),
+        "{}",
+        text(&nothing)
+    );
+}
+
+#[test]
+fn a_line_is_in_the_configuration_only_if_openssl_knows_it() {
+    let folder = scratch("asked");
+    let module = folder.join("fipsmodule.cnf");
+    fs::write(&module, "[fips_sect]\nactivate = 1\n").unwrap();
+    let program = folder.join("openssl");
+    let conf = |known: &str| {
+        // As OpenSSL does: a section with another line is an error.
+        let script = format!(
+            "#!/bin/sh\nprintf 'OpenSSL 9.9.9 1 Jan 2030 (Library: x)\\n'\n\
+             test \"$OPENSSL_CONF\" != /dev/stdin || ! tail -n 1 | grep -vqE '^({known}) ='\n"
+        );
+        fs::write(&program, script).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&program, mode).unwrap();
+        let words = ["--fips", "--fips-module", module.to_str().unwrap()];
+        fs::read_to_string(made(&words, Some(&folder), |text| text)).unwrap()
+    };
+    let all = conf("random_provider|seed_strict");
+    let text = all.split_once("[wellspring_random]\n").unwrap().1;
+    let lines: Vec<&str> = text.lines().take(4).collect();
+    assert_eq!(
+        lines,
+        [
+            "seed = WELLSPRING-SEED",
+            "seed_properties = provider=wellspring,-fips",
+            "random_provider = none",
+            "seed_strict = yes"
+        ]
+    );
+    assert!(all.contains("For OpenSSL 9.9.9 1 Jan 2030:"), "{all}");
+    assert!(all.find("random = ").unwrap() < all.find("providers = ").unwrap());
+    let older = conf("random_provider");
+    assert!(older.contains("random_provider") && !older.contains("seed_strict"));
+    let oldest = conf("seed");
+    assert!(!oldest.contains("random_provider") && !oldest.contains("seed_strict"));
+    // One that takes every line cannot be asked.
+    let refused = std::panic::catch_unwind(|| conf(".*"));
+    assert!(refused.is_err());
+    let words = ["conf", "--fips", "--fips-module", "/none"];
+    let output = seeds(&words, Path::new("/dev/null"), Some(&folder));
+    assert!(stderr(&output).contains("fipsinstall"), "{output:?}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// What docs/explanation/compliance.md says of each version that `cargo xtask openssl` fetches.
+#[test]
+fn newer_versions_with_their_fips_provider_take_our_seeds_but_for_a_key_as_the_first_draw() {
+    let folders = std::env::var_os("WELLSPRING_OPENSSL").unwrap_or_default();
+    let mut is_tested = false;
+    for folder in std::env::split_paths(&folders) {
+        let libraries = folder.join("usr/lib/x86_64-linux-gnu");
+        let modules = libraries.join("ossl-modules");
+        if !modules.join("fips.so").is_file() {
+            continue;
+        }
+        is_tested = true;
+        let first = scratch("newer");
+        let program = first.join("openssl");
+        let script = format!(
+            "#!/bin/sh\nOPENSSL_MODULES={} exec {libraries}/ld-linux-x86-64.so.2 --library-path {libraries} \
+             {}/usr/bin/openssl \"$@\"\n",
+            modules.display(),
+            folder.display(),
+            libraries = libraries.display()
+        );
+        fs::write(&program, script).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&program, mode).unwrap();
+        let module = first.join("fipsmodule.cnf");
+        let install = format!(
+            "OPENSSL_CONF=/dev/null {} fipsinstall -out {} -module {}/fips.so 2>&1",
+            program.display(),
+            module.display(),
+            modules.display()
+        );
+        assert!(is_success(&install), "{install}");
+        let words = ["--fips", "--fips-module", module.to_str().unwrap()];
+        let file = made(&words, Some(&first), |text| text);
+        let output = seeds(&["check"], &file, Some(&first));
+        let said = text(&output);
+        let expected = if fs::read_to_string(&file).unwrap().contains("seed_strict") {
+            ["ok"; 6]
+        } else {
+            ["ok", "ok", "ok", "ok", "FAILED", "FAILED"]
+        };
+        assert_eq!(verdicts(&output), expected, "{}: {said}", folder.display());
+    }
+    if !is_tested {
+        testkit::skipped("WELLSPRING_OPENSSL names no FIPS provider: run `cargo xtask openssl`");
     }
 }
