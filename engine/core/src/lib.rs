@@ -19,6 +19,7 @@
 //! | [`tap`] | a thread's own key and buffer, under fast key erasure |
 //! | [`topology`] | which CPUs belong to which node |
 //! | [`seed_file`] | secrets that outlive a boot, and their credit |
+//! | [`self_test`] | known answers of hash, keystream and generator; noise that the health tests must refuse |
 //!
 //! Secrets never move: keys, seeds and pools are written, hashed and wiped in place, since a value that moves
 //! leaves copies on the stack. Every type in memory that a fork wipes has a constant `ZERO`, all bytes zero,
@@ -38,6 +39,7 @@ pub mod health;
 pub mod node;
 pub mod pool;
 pub mod seed_file;
+pub mod self_test;
 pub mod source;
 pub mod tap;
 pub mod topology;

@@ -2,6 +2,7 @@
 
 use crate::seed_file::SeedFileError;
 use core::fmt;
+use wellspring_core::self_test::SelfTest;
 use wellspring_os::memory::MemoryError;
 
 /// The reason why a call of an engine failed.
@@ -20,6 +21,8 @@ pub enum Error {
     SourceReadsEngine,
     /// The seed file that the engine [requires](crate::EngineBuilder::require_seed_file) cannot be used.
     SeedFile(SeedFileError),
+    /// A self-test failed: this process computes wrong answers, and no byte of it is fit for use.
+    SelfTest(SelfTest),
 }
 
 impl fmt::Display for Error {
@@ -32,6 +35,7 @@ impl fmt::Display for Error {
             Error::TooManySources => "more than 16 sources",
             Error::Thread => "no thread for a harvester (too many threads or open files)",
             Error::SourceReadsEngine => "a source reads the engine that draws on it",
+            Error::SelfTest(test) => return write!(f, "a self-test failed: {test}"),
             Error::SeedFile(error) => return write!(f, "the seed file cannot be used: {error}"),
         })
     }

@@ -81,6 +81,7 @@ pub use rng::{
     choose_weighted, f64, random, range, rng, shuffle, u16, u32, u64,
 };
 pub use wellspring_core::health::SourceHealth;
+pub use wellspring_core::self_test::SelfTest;
 pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};
 pub use wellspring_core::topology::{Topology, TopologyError};
 pub use wellspring_core::{Backend, Prf};

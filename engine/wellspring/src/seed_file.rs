@@ -469,6 +469,8 @@ pub enum SeedFileError {
     Absent,
     /// The engine is not seeded: it has no secret to keep.
     NotSeeded,
+    /// A self-test of the engine has failed: its secrets may be known.
+    SelfTest,
     /// A file of another kind is there. It stays as it is.
     NotASeedFile,
     /// The file cannot be believed or replaced: `System` with `ENOSPC` for a full disk, with `EROFS` for a read-only one.
@@ -480,6 +482,7 @@ impl fmt::Display for SeedFileError {
         match self {
             SeedFileError::Absent => f.write_str("the engine has no seed file"),
             SeedFileError::NotSeeded => f.write_str("the engine is not seeded"),
+            SeedFileError::SelfTest => f.write_str("a self-test of the engine has failed"),
             SeedFileError::NotASeedFile => f.write_str("not a seed file; it stays as it is"),
             SeedFileError::File(fault) => fault.fmt(f),
         }

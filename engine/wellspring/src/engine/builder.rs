@@ -10,15 +10,16 @@ use crate::clone_detection::{CloneDetector, WatchedPaths};
 use crate::error::Error;
 use crate::seed_file::{Identity, SeedStore};
 use crate::topology_linux;
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicBool, AtomicU64};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use wellspring_core::node::Seed;
+use wellspring_core::self_test::SelfTest;
 use wellspring_core::sha256::{DIGEST_BYTES, Sha256};
 use wellspring_core::source::Source;
 use wellspring_core::topology::Topology;
-use wellspring_core::{Backend, Prf};
+use wellspring_core::{Backend, Prf, self_test};
 use wellspring_os::descriptor::OwnedFd;
 use wellspring_os::memory::try_vec;
 use wellspring_os::shared::Shared;
@@ -27,16 +28,18 @@ use wellspring_sources::{Cpu, Os};
 use zeroize::Zeroizing;
 
 type StartSeedFile = fn(PathBuf, Option<Identity>, &Nodes) -> Result<EngineSeedFile, Error>;
+type TestBackend = fn(Backend) -> Result<(), SelfTest>;
 type StartHarvester = fn(&Shared<EngineInner>, Harvester) -> Result<Option<Running>, Error>;
 
 /// The choices for an [`Engine`]; [`build`](Self::build) makes it.
 ///
-/// Seed files and harvesters are started by pointers that only the methods here set. So a program that calls neither method
-/// is linked without files, threads and slow sources, which saves 89 KB of it.
+/// Seed files, harvesters and self-tests are started by pointers that only the methods here set. So a program that calls none
+/// of these methods is linked without files, threads and slow sources, which saves 89 KB of it.
 #[must_use]
 pub struct EngineBuilder {
     mode: Mode,
     backend: Option<Backend>,
+    self_test: Option<TestBackend>,
     topology: Option<Topology>,
     sources: Option<Vec<SourceEntry>>,
     /// In its own place on the heap, where it stays until it was used and wiped.
@@ -55,6 +58,7 @@ impl Engine {
         EngineBuilder {
             mode: Mode::PerThread,
             backend: None,
+            self_test: None,
             topology: None,
             sources: None,
             seed: None,
@@ -89,6 +93,13 @@ impl EngineBuilder {
     pub fn backend(mut self, backend: Backend) -> Self {
         assert!(backend.is_available(), "this CPU does not run {backend}");
         self.backend = Some(backend);
+        self
+    }
+
+    /// Has [`build`](Self::build) run the [self-tests](SelfTest) with the backend, before it does anything else.
+    /// [`Engine::self_test`] runs them later. Default: no self-test.
+    pub fn self_test(mut self) -> Self {
+        self.self_test = Some(self_test::run);
         self
     }
 
@@ -190,7 +201,8 @@ impl EngineBuilder {
     ///
     /// [`Error::Memory`] when the system has no memory for it,
     /// [`Error::TooManySources`] beyond 16 sources, [`Error::Thread`] when the system has no thread for a
-    /// harvester, [`Error::SeedFile`] when a [required](Self::require_seed_file) seed file cannot be used.
+    /// harvester, [`Error::SeedFile`] when a [required](Self::require_seed_file) seed file cannot be used,
+    /// [`Error::SelfTest`] when a [self-test](Self::self_test) failed.
     pub fn build(mut self) -> Result<Engine, Error> {
         let harvester = self.harvester.take();
         let inner = self.make()?;
@@ -209,6 +221,10 @@ impl EngineBuilder {
     /// process promises to take less than 4 KiB.
     #[inline(never)]
     fn make(&mut self) -> Result<Shared<EngineInner>, Error> {
+        let backend = self.backend.unwrap_or_else(Backend::best);
+        if let Some(test) = self.self_test {
+            test(backend).map_err(Error::SelfTest)?;
+        }
         let sources = self.sources.take();
         let sources = sources.map_or_else(self.default_sources, Ok)?;
         let topology = match self.mode {
@@ -219,7 +235,6 @@ impl EngineBuilder {
                 given.map_or_else(topology_linux::topology, Ok)?
             }
         };
-        let backend = self.backend.unwrap_or_else(Backend::best);
         let taps = Taps::new(backend, !sources.is_empty());
         let collector = Collector::new(sources, &topology)?;
         let nodes = Nodes::new(topology, backend)?;
@@ -261,6 +276,7 @@ fn start_seed_file(
         store,
         write: EngineInner::write_seed_file,
         saved_generation: AtomicU64::new(0),
+        is_stopped: AtomicBool::new(false),
     })
 }
 

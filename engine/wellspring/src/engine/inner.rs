@@ -15,12 +15,12 @@ use crate::fresh_entropy::FreshEntropy;
 use crate::seed_file::{SeedFileError, SeedFileStats, SeedStore};
 use core::fmt;
 use core::str::FromStr;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
 use wellspring_core::generator::Reservation;
 use wellspring_core::health::SourceHealth;
 use wellspring_core::seed_file::FULL_CREDIT_BITS;
-use wellspring_core::{Backend, KEY_BYTES};
+use wellspring_core::{Backend, KEY_BYTES, self_test};
 use wellspring_os::memory::{Wiped, Zeroed};
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::unlocked_bytes;
@@ -45,6 +45,8 @@ pub(super) struct EngineSeedFile {
     pub(super) write: fn(&EngineInner, &EngineSeedFile) -> Result<(), SeedFileError>,
     /// The generation of the engine at its last save; 0 before the first.
     pub(super) saved_generation: AtomicU64,
+    /// Whether a self-test failed: the file keeps what was saved before.
+    pub(super) is_stopped: AtomicBool,
 }
 
 impl EngineInner {
@@ -138,7 +140,19 @@ impl EngineInner {
 
     pub(super) fn save_seed(&self) -> Result<(), SeedFileError> {
         let seed_file = self.seed_file.as_ref().ok_or(SeedFileError::Absent)?;
+        if seed_file.is_stopped.load(Ordering::Relaxed) {
+            return Err(SeedFileError::SelfTest);
+        }
         (seed_file.write)(self, seed_file)
+    }
+
+    /// A failure stops the seed file: a wrong generator may write a seed that an attacker knows, and a later boot credits it.
+    pub(super) fn self_test(&self) -> Result<(), Error> {
+        let tested = self_test::run(self.nodes.backend());
+        if let (Err(_), Some(seed_file)) = (tested, &self.seed_file) {
+            seed_file.is_stopped.store(true, Ordering::Relaxed);
+        }
+        tested.map_err(Error::SelfTest)
     }
 
     /// Writes the seed file from a fresh secret of every node.

@@ -303,6 +303,18 @@ impl Engine {
         self.inner.save_seed()
     }
 
+    /// Runs the [self-tests](crate::SelfTest) with the backend of this engine: known answers of SHA-256, of the function and of
+    /// Fortuna, and noise that the health tests must refuse. No read runs them: call it where rules ask for it, at the start
+    /// and at intervals. It takes no lock and makes no system call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SelfTest`] if one failed. The engine then no longer writes its seed file. Its reads cannot fail for that
+    /// reason: end the process, or hand out nothing more, as the host service does.
+    pub fn self_test(&self) -> Result<(), Error> {
+        self.inner.self_test()
+    }
+
     /// The generation: 1 at first. Each reseed and each divergence from clones adds 1, and so does a call of
     /// [`reseed`](Self::reseed) that failed because the sources yielded nothing.
     #[must_use]
