@@ -43,6 +43,9 @@ bin=$root/usr/bin
 "$bin/wellspringd" --check-config --config "$root/usr/share/wellspring/wellspring.toml" > /dev/null
 "$bin/wellspring" run --preload --report -- head -c 1 /dev/urandom 2>&1 > /dev/null | grep -q " 1 program loaded" ||
     fail "the installed command does not find the installed library"
+for page in README.md SECURITY.md docs/how-to/service.md kernel/README.md; do
+    cmp "$page" "$root/usr/share/doc/wellspring/$page" || fail "the book lacks $page"
+done
 PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config --exists wellspring || fail "pkg-config does not read wellspring.pc"
 
 [ "$(stat -c %s "$root/usr/lib/libwellspring.a")" -le 8388608 ] || fail "libwellspring.a has more than 8 MiB"

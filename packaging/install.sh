@@ -136,6 +136,10 @@ done
 for unit in packaging/systemd/*; do fill "$unit" "lib/systemd/system/${unit##*/}"; done
 put 644 packaging/sysusers.d/wellspring.conf lib/sysusers.d/wellspring.conf
 for file in packaging/man/*; do put_page "$file"; done
+# The book: SECURITY.md and all pages that its list names, in the folders of the repository, so that the links between them work.
+for page in docs/SUMMARY.md $(sed -n 's|.*](\(.*\.md\)).*|docs/\1|p' docs/SUMMARY.md | sed 's|^docs/\.\./||'); do
+    put 644 "$page" "share/doc/wellspring/$page"
+done
 mkdir -p "$stage$prefix/share/man/man1"
 "$built/wellspring" man --output "$stage$prefix/share/man/man1"
 completions() { "$built/wellspring" completions "$1" > "$stage/made" && put 644 "$stage/made" "$2" && rm "$stage/made"; }

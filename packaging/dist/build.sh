@@ -75,9 +75,11 @@ tarballs() {
         local folder=$work/$name-$architecture-linux
         rm -rf "$folder"
         install -D -t "$folder/bin" "$CARGO_TARGET_DIR/$architecture-unknown-linux-musl/release/"{wellspring,wellspringd}
-        (cd "$source" && cp -r --parents LICENSE-* README.md SECURITY.md Cargo.toml packaging/install.sh packaging/systemd \
-            packaging/sysusers.d packaging/man packaging/wellspring packaging/grafana packaging/prometheus packaging/images \
-            "$folder")
+        # The pages of the book, which install.sh installs, are many: all that their list names.
+        (cd "$source" && sed -n 's|.*](\(.*\.md\)).*|docs/\1|p' docs/SUMMARY.md | sed 's|^docs/\.\./||' |
+            xargs cp -r --parents --target-directory="$folder" LICENSE-* Cargo.toml docs/SUMMARY.md packaging/install.sh \
+                packaging/systemd packaging/sysusers.d packaging/man packaging/wellspring packaging/grafana \
+                packaging/prometheus packaging/images)
         ln -s packaging/install.sh "$folder/install.sh"
         (cd "$folder" && find . -type f ! -name sha256sums | sort | xargs sha256sum > sha256sums)
         archive "$work" "${folder##*/}" | gzip -n9 > "$out/${folder##*/}.tar.gz"
@@ -177,3 +179,4 @@ for part in "${parts[@]}"; do
     "$part"
 done
 python3 "$repository/packaging/dist/provenance.py" "$out" "$commit" "$RUSTFLAGS" "$source"
+echo "== $(find "$out" -type f | wc -l) files in $out"
