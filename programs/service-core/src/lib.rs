@@ -4,6 +4,7 @@
 //! ```text
 //! config       a TOML file; every key has a default
 //! doors        the doors, their counters, and which of them are open
+//! day          what the doors, the seeds and the sources did in each quarter of an hour of the last day
 //! users        the users that draw, their limits, and the order of their turns
 //! connections  the open connections, and which of them gives way; descriptors that are kept back
 //! reseeder     the process that has the kernel's generator take new keys
@@ -19,6 +20,7 @@
 pub mod clients;
 pub mod config;
 pub mod connections;
+pub mod day;
 pub mod doors;
 pub mod listener;
 pub mod process;

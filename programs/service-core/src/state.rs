@@ -1,7 +1,8 @@
 //! The state that all threads of the service share: the engine, the kernel's reseeder, the generation page, the doors, the
-//! users and their connections, the signs of life of the threads, and the last events.
+//! users and their connections, the signs of life of the threads, the last events, and the last day.
 
 use crate::connections::{Connections, Descriptors};
+use crate::day::Day;
 use crate::doors::{Doors, add};
 use crate::reseeder::Reseeder;
 use crate::users::{Peer, Users};
@@ -41,6 +42,8 @@ pub struct State {
     pub clone_notices: AtomicU64,
     /// The last events.
     pub event_log: EventLog,
+    /// The last day.
+    pub day: Day,
     /// The start of the service.
     pub started: Instant,
     /// The generation that was last seen, and the time when it was first seen.
@@ -63,6 +66,7 @@ impl State {
             heartbeats: Heartbeats::default(),
             clone_notices: AtomicU64::new(0),
             event_log: EventLog::default(),
+            day: Day::default(),
             started: Instant::now(),
             generation,
         }

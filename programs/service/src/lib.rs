@@ -5,7 +5,7 @@
 //! startup        opens what the configuration asks for; then `sandbox` of the core closes the sandbox
 //! config_reader  a process that reads the configuration again
 //! sockets        EGD, the bulk protocol, HTTP
-//! status         the status as JSON and text; metrics: for Prometheus
+//! status         the status as JSON and text; page: as HTML; metrics: for Prometheus
 //! kernel         the pool of the kernel, and the seeds of our kernel module    [unsafe: ioctl]
 //! commands       `wellspringd status` and `wellspringd --check-config`
 //! ```
@@ -19,6 +19,7 @@ pub mod commands;
 pub mod config_reader;
 mod kernel;
 pub mod metrics;
+pub mod page;
 pub mod service;
 pub mod sockets;
 mod startup;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use wellspring_command_line::{is_shown, one_line, output_was_closed};
 use wellspring_device_files::unmount_at_end;
-use wellspring_service::{commands, config_reader, service, status};
+use wellspring_service::{commands, config_reader, page, service, status};
 use wellspring_service_core::config::{self, Config};
 use wellspring_service_core::reseeder::reseed_kernel;
 
@@ -70,8 +70,12 @@ struct StatusRequest {
     #[arg(long)]
     json: bool,
 
+    /// Print one page of HTML for a browser, with a picture of the last day
+    #[arg(long, conflicts_with = "json")]
+    html: bool,
+
     /// Print it again every second, until Ctrl-C
-    #[arg(long)]
+    #[arg(long, conflicts_with = "html")]
     watch: bool,
 }
 
@@ -164,6 +168,8 @@ fn status(config: &Config, request: &StatusRequest) -> Result<(), String> {
         let status = commands::status(config)?;
         let text = if request.json {
             format!("{status}\n")
+        } else if request.html {
+            page::html(&status)
         } else {
             status::text(&status)
         };

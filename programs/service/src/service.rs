@@ -7,7 +7,7 @@ use crate::config_reader::ConfigReader;
 use crate::kernel::{KernelPool, KernelSeeds};
 use crate::sockets::Workers;
 use crate::startup::open;
-use crate::status::SourceWatch;
+use crate::status::{SourceWatch, note_day};
 use log::{Log, Metadata, Record};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sd_notify::NotifyState;
@@ -326,10 +326,11 @@ impl Service {
         }
     }
 
-    /// Notes sources whose state has changed.
+    /// Notes the figures of the day, and sources whose state has changed.
     fn look_at_sources(&mut self) {
-        let sources = self.state.engine.stats().sources;
-        for (is_fault, words) in self.sources.changes(&sources) {
+        let stats = self.state.engine.stats();
+        note_day(&self.state, &stats);
+        for (is_fault, words) in self.sources.changes(&stats.sources) {
             self.state.event_log.add(is_fault, words);
         }
     }

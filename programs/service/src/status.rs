@@ -1,12 +1,14 @@
 //! The status of the service: as JSON for programs, as text for people, with the problems that an operator should solve.
 //!
-//! The module `metrics` makes its figures of the JSON.
+//! The modules `metrics` and `page` make their figures of the JSON.
 
 use serde_json::Value;
 use std::sync::Arc;
-use wellspring::{Phase, SourceError, SourceHealth, SourceStats};
+use wellspring::{Phase, SourceError, SourceHealth, SourceStats, Stats};
 use wellspring_command_line::table;
+use wellspring_os::os::now_with_sleep_ns;
 use wellspring_service_core::connections::ConnectionMeter;
+use wellspring_service_core::day::{SLOT_S, Slot};
 use wellspring_service_core::doors::{Door, get};
 use wellspring_service_core::state::State;
 
@@ -17,7 +19,9 @@ const LISTED: usize = 50;
 
 /// The whole status.
 pub fn json(state: &State) -> Value {
-    with(state, LISTED, &state.connections.greatest(LISTED))
+    let mut status = with(state, LISTED, &state.connections.greatest(LISTED));
+    status["day"] = day(state);
+    status
 }
 
 /// The status with all users, and no connections but of guests: the metrics name no others, and there may be thousands.
@@ -128,6 +132,53 @@ fn door_status(state: &State, door: Door) -> Value {
     })
 }
 
+// The last day: lists with a figure for each quarter of an hour, the oldest first.
+
+/// Notes the counters of the doors and the nodes, and the states of the sources. Called once a second.
+pub(crate) fn note_day(state: &State, stats: &Stats) {
+    let meters = Door::ALL.map(|door| state.doors.meter(door));
+    let counters = Slot {
+        bytes: meters.map(|meter| get(&meter.bytes)),
+        requests: meters.map(|meter| meter.latencies.counts().requests()),
+        // Node 0 takes every seed.
+        reseeds: stats.nodes.first().map_or(0, |node| node.reseeds),
+        clone_notices: get(&state.clone_notices),
+        sources: stats
+            .sources
+            .iter()
+            .map(|source| SourceState::of(source) as u8)
+            .collect(),
+    };
+    state.day.note(now_with_sleep_ns(), counters);
+}
+
+fn day(state: &State) -> Value {
+    let slots = state.day.slots();
+    let list = |figure: &dyn Fn(&Slot) -> u64| slots.iter().map(figure).collect::<Vec<_>>();
+    let doors = Door::ALL.map(|door| {
+        serde_json::json!({
+            "name": door.name(),
+            "bytes": list(&|slot| slot.bytes[door as usize]),
+            "requests": list(&|slot| slot.requests[door as usize]),
+        })
+    });
+    let stats = state.engine.stats();
+    let sources = stats.sources.iter().enumerate().map(|(place, source)| {
+        let worst = slots.iter().map(|slot| {
+            let worst = slot.sources.get(place);
+            worst.map(|worst| SourceState::ALL[usize::from(*worst)].name())
+        });
+        serde_json::json!({"name": source.name, "worst": worst.collect::<Vec<_>>()})
+    });
+    serde_json::json!({
+        "slot_s": SLOT_S,
+        "doors": doors,
+        "reseeds": list(&|slot| slot.reseeds),
+        "clone_notices": list(&|slot| slot.clone_notices),
+        "sources": sources.collect::<Vec<_>>(),
+    })
+}
+
 // Problems that an operator should solve, in sentences.
 
 /// A node with less credit than this, in bits, waits for seeds.
@@ -202,7 +253,7 @@ pub(crate) enum SourceState {
 }
 
 impl SourceState {
-    /// All states.
+    /// All states, in the order of their numbers: a later one is worse.
     pub(crate) const ALL: [Self; 6] = [
         Self::Working,
         Self::Absent,
@@ -312,10 +363,10 @@ impl SourceWatch {
     }
 }
 
-// The status as text, for people: a terminal and a browser show the same.
+// The status as text, for people at a terminal.
 
 /// The tables: the keys of their lists in the status, and the keys of their columns.
-const TABLES: [(&str, &str); 7] = [
+pub(crate) const TABLES: [(&str, &str); 7] = [
     ("openings", "name place open fault"),
     (
         "doors",
@@ -394,7 +445,7 @@ fn pools(status: &Value) -> String {
     )
 }
 
-fn rows<'a>(status: &'a Value, key: &str) -> &'a [Value] {
+pub(crate) fn rows<'a>(status: &'a Value, key: &str) -> &'a [Value] {
     status[key].as_array().map_or(&[], Vec::as_slice)
 }
 

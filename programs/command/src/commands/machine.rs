@@ -495,13 +495,14 @@ pub(crate) struct ServeRequest {
 
 /// Show the state of the host service
 ///
-/// --json prints one line for programs. --watch prints again every second. --config FILE names the configuration of the
-/// service, if it is not the default.
+/// --json prints one line for programs, --html a page for a browser. --watch prints again every second. --config FILE names
+/// the configuration of the service, if it is not the default.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   wellspring status
   wellspring status --json
+  wellspring status --html > status.html
   wellspring status --watch
   wellspring status --config wellspring.toml")]
 pub(crate) struct StatusRequest {

@@ -9,6 +9,7 @@ pub mod protocols;
 mod worker_tests;
 
 use crate::metrics::metrics;
+use crate::page::html;
 use crate::status;
 use protocols::{
     Answer, Document, Facts, MAX_BULK_BYTES, MAX_EGD_BYTES, MAX_HTTP_BYTES, Step, bump_answer,
@@ -367,7 +368,8 @@ impl Connection {
 /// The document at `path`.
 pub fn document(state: &State, path: &str) -> Option<Document> {
     let (media_type, body) = match path {
-        "/" => (
+        "/" => ("text/html; charset=utf-8", html(&status::json(state))),
+        "/status.txt" => (
             "text/plain; charset=utf-8",
             status::text(&status::json(state)),
         ),

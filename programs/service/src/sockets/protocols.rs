@@ -1,5 +1,6 @@
 //! The protocols of the sockets. Each is a pure function of the bytes that came in, which fuzzers call.
 
+use crate::page::POLICY;
 use wellspring_client::protocol::{self, HEAD_BYTES, MAX_MIX_BYTES, Request};
 
 /// The facts about the service that a protocol may use.
@@ -255,13 +256,13 @@ fn last(response: Vec<u8>) -> Answer {
     }
 }
 
-/// No document has a script or a picture, or fetches anything. The header that says so keeps a browser from running
-/// what a name might smuggle in.
+/// No document has a script or fetches anything. The header that says so keeps a browser from running what a name might
+/// smuggle in.
 fn response(status: u16, reason: &str, document: &Document, is_head: bool) -> Vec<u8> {
     let mut response = format!(
         "HTTP/1.1 {status} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n\
          Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
-         Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n\r\n",
+         Content-Security-Policy: {POLICY}; frame-ancestors 'none'\r\n\r\n",
         document.media_type,
         document.body.len()
     )

@@ -99,6 +99,7 @@ fn what_cannot_be_printed_is_no_success() {
         "--print-config",
         "status",
         "status --json",
+        "status --html",
         "status --watch",
     ] {
         let words = match words {

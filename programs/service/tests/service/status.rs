@@ -223,29 +223,143 @@ fn prometheus_scrapes_the_service() {
 }
 
 #[test]
-fn the_page_is_the_text_of_the_status_and_brings_no_script() {
-    let service = Service::start("[egd]\nlisten = [\"/nowhere/x.sock\"]\n");
-    let mut stream = service.socket("web.sock");
-    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, page) = answer.split_once("\r\n\r\n").unwrap();
-    assert!(
-        head.contains("Content-Type: text/plain; charset=utf-8"),
-        "{head}"
-    );
-    assert!(head.contains("X-Content-Type-Options: nosniff"), "{head}");
-    assert!(
-        head.contains("Content-Security-Policy: default-src 'none'; frame-ancestors 'none'"),
-        "{head}"
-    );
-    assert!(
-        page.starts_with("! egd at /nowhere/x.sock is not open"),
-        "{page}"
-    );
+fn the_text_and_the_page_of_the_status_say_what_is_not_open_and_bring_no_script() {
+    let service = Service::start("[egd]\nlisten = [\"/nowhere/<x>.sock\"]\n");
+    let ask = |path: &str, media_type: &str| {
+        let mut stream = service.socket("web.sock");
+        write!(stream, "GET {path} HTTP/1.1\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        for line in [
+            &*format!("Content-Type: {media_type}; charset=utf-8"),
+            "X-Content-Type-Options: nosniff",
+            "Content-Security-Policy: default-src 'none'; style-src 'sha256-",
+            "='; frame-ancestors 'none'",
+        ] {
+            assert!(head.contains(line), "{path}: no '{line}': {head}");
+        }
+        body.to_owned()
+    };
+    let text = ask("/status.txt", "text/plain");
+    let problem = "! egd at /nowhere/<x>.sock is not open";
+    assert!(text.starts_with(problem), "{text}");
     for words in ["ready", "web", "jitter", "bytes in pools", "user  bytes"] {
+        assert!(text.contains(words), "no '{words}': {text}");
+    }
+    let page = ask("/", "text/html");
+    let problem = "<li>egd at /nowhere/&lt;x&gt;.sock is not open";
+    for words in [problem, "ready", "web", "jitter", "The last 24 hours"] {
         assert!(page.contains(words), "no '{words}': {page}");
     }
+    for words in ["<script", "<x>", "http:", "https:", "src="] {
+        assert!(!page.contains(words), "'{words}': {page}");
+    }
+}
+
+/// Draws, and waits until the day has the bytes, the seeds and the sources.
+fn draw_a_day(service: &Service) -> serde_json::Value {
+    let socket = service.folder.path("run/bulk.sock");
+    let mut client = Client::connect(socket, PATIENCE).unwrap();
+    client.fill(&mut [0; 70_000]).unwrap();
+    let until = std::time::Instant::now() + PATIENCE;
+    loop {
+        let day = service.status()["day"].clone();
+        let bulk = &day["doors"][4];
+        assert_eq!(bulk["name"], "bulk");
+        let drawn: u64 = figures(&bulk["bytes"]).sum();
+        if drawn == 70_000 && figures(&day["reseeds"]).sum::<u64>() > 0 {
+            return day;
+        }
+        assert!(std::time::Instant::now() < until, "{day}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+fn figures(list: &serde_json::Value) -> impl Iterator<Item = u64> {
+    let list = list.as_array().unwrap();
+    list.iter().map(|one| one.as_u64().unwrap())
+}
+
+#[test]
+fn the_day_has_what_the_doors_handed_out_the_seeds_and_each_source() {
+    let service = Service::start("");
+    let day = draw_a_day(&service);
+    assert_eq!(day["slot_s"], 900);
+    assert!(figures(&day["doors"][4]["requests"]).sum::<u64>() >= 1);
+    let sources = service.status()["sources"].as_array().unwrap().clone();
+    let watched = day["sources"].as_array().unwrap();
+    assert_eq!(watched.len(), sources.len());
+    for (watched, source) in watched.iter().zip(&sources) {
+        assert_eq!(watched["name"], source["name"]);
+        let worst = watched["worst"].as_array().unwrap().last().unwrap();
+        assert!(worst.is_string(), "{watched}");
+    }
+    let page = service.get("/");
+    assert!(page.contains("<b>bulk</b><span>70.0 kB in "), "{page}");
+    let picture = "aria-label=\"seeds: ";
+    assert!(page.contains(picture), "{page}");
+}
+
+/// The document that chromium makes of a page, and what it logs.
+fn in_browser(folder: &super::common::Folder, address: &str, more: &[&str]) -> (String, String) {
+    let profile = format!("--user-data-dir={}", folder.path("profile").display());
+    let output = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
+        .args(["--enable-logging=stderr", "--window-size=800,900", &profile])
+        .args(more)
+        .arg(address)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// A page of the test around the page of the service, which is as wide as a phone. It says what the browser shows.
+const PHONE: &str = r#"<!DOCTYPE html><iframe src="page.html" style="width:360px;height:640px;border:0"></iframe><script>
+onload = () => {
+  const frame = document.querySelector("iframe"), page = frame.contentDocument;
+  const fits = page.documentElement.scrollWidth <= frame.contentWindow.innerWidth, style = frame.contentWindow.getComputedStyle;
+  const wide = [...page.querySelectorAll("svg")].every((one) => one.getBoundingClientRect().width > 300);
+  const low = [...page.querySelectorAll("td,p,li,figcaption")].every((one) => parseFloat(style(one).fontSize) >= 16);
+  const bar = page.querySelector("path"), height = bar.getBoundingClientRect().height;
+  const fetched = frame.contentWindow.performance.getEntriesByType("resource").length;
+  document.body.textContent = JSON.stringify([fits, wide, low, height > 20, style(bar).fill, fetched,
+    page.querySelectorAll("svg").length > 5, page.querySelector("li").textContent]);
+};
+</script>"#;
+
+#[test]
+fn a_browser_shows_the_page_as_wide_as_a_phone_with_its_pictures_and_without_a_fault() {
+    if !is_installed("chromium") {
+        return;
+    }
+    let web = free_port();
+    let service = Service::start(&format!(
+        "[web]\nlisten = [\"web.sock\", \"127.0.0.1:{web}\"]\n[egd]\nlisten = [\"/nowhere/<b onclick=x>.sock\"]\n"
+    ));
+    draw_a_day(&service);
+    let (page, log) = in_browser(&service.folder, &format!("http://127.0.0.1:{web}/"), &[]);
+    // A browser says there what the policy refused.
+    assert!(!log.contains("CONSOLE"), "{log}");
+    assert!(page.contains("<b>bulk</b><span>70.0 kB in "), "{page}");
+    let status = wellspringd()
+        .args(["status", "--html", "--config"])
+        .arg(service.folder.path("wellspring.toml"))
+        .output()
+        .unwrap();
+    fs::write(service.folder.path("page.html"), status.stdout).unwrap();
+    let phone = service.folder.path("phone.html");
+    fs::write(&phone, PHONE).unwrap();
+    let address = format!("file://{}", phone.display());
+    let (shown, log) = in_browser(
+        &service.folder,
+        &address,
+        &["--allow-file-access-from-files"],
+    );
+    let expected = "[true,true,true,true,\"rgb(51, 119, 170)\",0,true,\"egd at /nowhere/&lt;b onclick=x&gt;.sock is not open";
+    assert!(shown.contains(expected), "{shown}{log}");
 }
 
 #[test]

@@ -102,11 +102,16 @@ impl Driver {
         let metrics = metrics(&self.state);
         let line = format!("wellspring_source_state{{source=\"driven\",state=\"{name}\"}} 1\n");
         assert!(metrics.contains(&line), "{metrics}");
-        let page = document(&self.state, "/").unwrap();
-        let page = String::from_utf8(page.body).unwrap();
-        let row = page.lines().find(|line| line.starts_with("driven "));
+        let document = |path| {
+            let document = document(&self.state, path).unwrap();
+            String::from_utf8(document.body).unwrap()
+        };
+        let text = document("/status.txt");
+        let row = text.lines().find(|line| line.starts_with("driven "));
         let shown = row.and_then(|row| row.split_whitespace().nth(1));
-        assert_eq!(shown, Some(name), "{page}");
+        assert_eq!(shown, Some(name), "{text}");
+        let (page, row) = (document("/"), format!("<td>driven</td><td>{name}</td>"));
+        assert!(page.contains(&row), "{page}");
     }
 
     fn look(&self, watch: &mut SourceWatch) -> Vec<(bool, String)> {

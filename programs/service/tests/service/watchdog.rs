@@ -333,7 +333,7 @@ fn a_wall_clock_that_jumps_changes_no_age_no_rate_and_no_sign_of_life() {
         let metrics = service.get("/metrics");
         let is_negative = |line: &&str| line.rsplit(' ').next().unwrap().starts_with('-');
         assert_eq!(metrics.lines().find(is_negative), None);
-        let page = service.get("/");
+        let page = service.get("/status.txt");
         let mut ages = page.split(" s ago").map(|before| {
             let digits = before.rsplit(|one: char| !one.is_ascii_digit()).next();
             digits.unwrap().parse::<u64>().unwrap_or_default()
