@@ -77,8 +77,15 @@ fn acquire_free(request: &Request) -> Option<Slot> {
     if sandbox::is_prepared() {
         return None;
     }
-    // Before more memory is taken, the slots of threads that ended without releasing them.
-    if sweep(chunk::next_slots(kind, node) * 2, request.thread) > 0
+    // Before more memory is taken, the slots of threads that ended without releasing them. A thread that finds all slots in
+    // use comes here with each read.
+    let next_slots = chunk::next_slots(kind, node);
+    let looks = if chunk::has_room(next_slots) {
+        next_slots * 2
+    } else {
+        4
+    };
+    if sweep(looks, request.thread) > 0
         && let Some(slot) = take_free(kind, node)
     {
         return Some(slot);
@@ -529,6 +536,9 @@ mod chunk {
             return None;
         }
         let count = next_slots(kind, node);
+        if !has_room(count) {
+            return None;
+        }
         let pages = Pages::map(count * kind.slot_bytes()).ok()?;
         let states = vdso::map_states(count * kind.depths()).ok()?;
         let Some(first) = set_aside(count) else {
@@ -776,6 +786,11 @@ mod chunk {
         IN_CHUNKS
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
             .ok()
+    }
+
+    /// Whether there are holders for one more chunk.
+    pub(super) fn has_room(count: usize) -> bool {
+        in_chunks() + count <= MAX_HOLDERS
     }
 
     /// How many holders belong to a chunk.

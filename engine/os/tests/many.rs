@@ -5,6 +5,7 @@ mod common;
 use common::{Counters, eventually, in_child, mappings, next, with_owned};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, RwLock};
+use std::time::Duration;
 use wellspring_os::thread_state::{OwnedState, unlocked_bytes};
 
 /// One test at a time: each looks at the mappings of the whole process.
@@ -142,6 +143,37 @@ fn at_every_number_of_threads_a_slot_is_locked_for_each() {
         println!("{first} bytes, then {each:?} each");
         let is_right = each.iter().all(|each| (7000..=9000).contains(each));
         i32::from(first != 8 * 8192 || !is_right)
+    });
+    assert_eq!(code, 0);
+}
+
+/// The process's time on a CPU.
+fn cpu_time() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to the time.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// It maps no memory each time, as there was room for it.
+#[test]
+fn a_state_that_gets_no_slot_learns_so_in_microseconds() {
+    let _alone = ALONE.lock();
+    let code = in_child(|| {
+        let owner = Counters::new();
+        let take = || {
+            let mut state = OwnedState::<u64>::new(&owner);
+            with_owned(&mut state, 0, |_| ()).map(|()| state)
+        };
+        let held: Vec<_> = core::iter::from_fn(take).collect();
+        let start = cpu_time();
+        let refused = (0..200).filter(|_| take().is_none()).count();
+        let time = cpu_time() - start;
+        println!("{refused} refusals in {time:?} after {} states", held.len());
+        i32::from(refused != 200 || held.len() < 60_000 || time > Duration::from_millis(20))
     });
     assert_eq!(code, 0);
 }
