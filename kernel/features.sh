@@ -86,6 +86,15 @@ void test(struct user_fpsimd_state *state) { kernel_neon_begin(state); kernel_ne
 void test(void) { kernel_neon_begin(); kernel_neon_end(); }
 #endif" "$@"
 
+# User Mode Linux says CONFIG_X86_64 too.
+feature LLC_ID "
+#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
+#include <asm/processor.h>
+u32 test(void) { return per_cpu_llc_id(0); }
+#endif" "
+#include <asm/processor.h>
+u32 test(void) { return get_llc_id(0); }" "$@"
+
 # Only the tests need this feature.
 feature HRTIMER_SETUP "
 #include <linux/hrtimer.h>

@@ -374,6 +374,7 @@ struct ws_node {
 	raw_spinlock_t lock;
 	unsigned int number;	/* 0 is the root */
 	int numa_node;		/* that it belongs to */
+	u32 cache;		/* ws_cache() of the CPUs that it belongs to */
 	struct ws_generator generator;
 	u64 credited_bits;	/* received, in all */
 	u32 credit_bits;	/* received minus output: who gets the next seed */
@@ -388,6 +389,7 @@ struct ws_node {
 
 struct ws_node_statistics {
 	int numa_node;		/* that it belongs to */
+	u32 cache;		/* of the CPUs that it belongs to; 0 if topology=numa */
 	int memory_node;	/* that its memory is in: the same one */
 	u64 reservations;	/* times that the lock was taken for output */
 	u64 contended;		/* times that the lock was not free */
@@ -400,7 +402,7 @@ struct ws_node_statistics {
 };
 
 /* All in any context but NMI. */
-void ws_node_init(struct ws_node *node, unsigned int number, int numa_node);
+void ws_node_init(struct ws_node *node, unsigned int number, int numa_node, u32 cache);
 
 /*
  * One caller at a time, the harvester. Puts a seed into the mailbox and has the node take
@@ -425,10 +427,18 @@ void ws_node_statistics(struct ws_node *node,
 			struct ws_node_statistics *statistics);
 
 /*
+ * The number of a CPU's last-level cache if topology=llc, and 0 if topology=numa. A CPU has it from
+ * its first start on.
+ */
+u32 ws_cache(int cpu);
+/* Whether the CPU is of the node's NUMA node and cache. */
+bool ws_node_is_of(const struct ws_node *node, int cpu);
+
+/*
  * All nodes by number, and which of them serves which CPU.
  */
 
-/* Node numbers are below this. A machine with more NUMA nodes shares the first ones. */
+/* Node numbers are below this. A machine with more NUMA nodes or caches shares the first ones. */
 #define WS_MAX_NODES 64
 
 /* How many numbers were ever in use: 0 .. ws_nodes_count() - 1. Some may be gone. */
@@ -478,7 +488,7 @@ unsigned int ws_nodes_free_number(void);
 void ws_nodes_publish(struct ws_node *node);
 /* Takes a node out, and returns when its last reader is gone. Not for node 0. */
 void ws_nodes_withdraw(struct ws_node *node);
-/* Has each NUMA node served by the nearest node. */
+/* Has each CPU served by the nearest node. */
 void ws_nodes_map(void);
 /* topology.c calls them. 0 or -ENOMEM. */
 int ws_nodes_init(void);

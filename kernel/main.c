@@ -160,7 +160,7 @@ static int nodes_show(struct seq_file *file, void *unused)
 	unsigned int number;
 
 	seq_puts(file, "node numa_node memory_node reservations contended lock_wait_ns reseeds");
-	seq_puts(file, " reseed_age_ms credit_bits credited_bits mailbox\n");
+	seq_puts(file, " reseed_age_ms credit_bits credited_bits mailbox cache\n");
 	for (number = 0; number < ws_nodes_count(); number++) {
 		if (!ws_nodes_statistics(number, &node))
 			continue;
@@ -171,9 +171,9 @@ static int nodes_show(struct seq_file *file, void *unused)
 			seq_puts(file, " never");
 		else
 			seq_printf(file, " %llu", node.reseed_age_ms);
-		seq_printf(file, " %u %llu %s\n", node.credit_bits,
+		seq_printf(file, " %u %llu %s %u\n", node.credit_bits,
 			   node.credited_bits,
-			   node.mailbox_full ? "full" : "empty");
+			   node.mailbox_full ? "full" : "empty", node.cache);
 	}
 	return 0;
 }

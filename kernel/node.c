@@ -4,15 +4,23 @@
  * the table of all of them.
  */
 #include <linux/atomic.h>
+#include <linux/cpumask.h>
+#include <linux/errno.h>
 #include <linux/minmax.h>
+#include <linux/moduleparam.h>
 #include <linux/nodemask.h>
 #include <linux/nospec.h>
+#include <linux/numa.h>
+#include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/sysfs.h>
 #include <linux/topology.h>
 
 #include "internal.h"
+#include "machine.h"
 #include "trace.h"
 
 /*
@@ -91,11 +99,12 @@ WS_EXPORT_FOR_TEST(ws_generation_bump);
  * K. All output is made outside.
  */
 
-void ws_node_init(struct ws_node *node, unsigned int number, int numa_node)
+void ws_node_init(struct ws_node *node, unsigned int number, int numa_node, u32 cache)
 {
 	raw_spin_lock_init(&node->lock);
 	node->number = number;
 	node->numa_node = numa_node;
+	node->cache = cache;
 	ws_generator_init(&node->generator, ws_cipher);
 }
 
@@ -246,6 +255,7 @@ void ws_node_statistics(struct ws_node *node,
 
 	*statistics = (struct ws_node_statistics) {
 		.numa_node = node->numa_node,
+		.cache = node->cache,
 		.memory_node = ws_memory_node(node),
 		.reservations = node->reservations,
 		.contended = node->contended,
@@ -261,6 +271,58 @@ void ws_node_statistics(struct ws_node *node,
 }
 
 /*
+ * What has a node: a NUMA node, or the CPUs of a NUMA node that share a last-level cache. A socket
+ * of 128 cores may be one NUMA node with 16 such caches.
+ */
+
+enum topology { TOPOLOGY_NUMA, TOPOLOGY_LLC };
+
+static const char *const topology_names[] = {
+	[TOPOLOGY_NUMA] = "numa",
+	[TOPOLOGY_LLC] = "llc",
+};
+
+static enum topology topology = TOPOLOGY_NUMA;
+
+static int set_topology(const char *value, const struct kernel_param *parameter)
+{
+	int ret = sysfs_match_string(topology_names, value);
+
+	if (ret < 0)
+		return ret;
+	if (ret == TOPOLOGY_LLC && !WS_ARCH_KNOWS_CACHES) {
+		pr_warn("topology=llc is for x86-64: modules cannot see the caches here\n");
+		return -EOPNOTSUPP;
+	}
+	topology = ret;
+	return 0;
+}
+
+static int get_topology(char *buf, const struct kernel_param *parameter)
+{
+	return sysfs_emit(buf, "%s\n", topology_names[topology]);
+}
+
+static const struct kernel_param_ops topology_ops = {
+	.set = set_topology,
+	.get = get_topology,
+};
+module_param_cb(topology, &topology_ops, NULL, 0444);
+MODULE_PARM_DESC(topology,
+		 "numa (default): a node for each NUMA node; llc: for each last-level cache, on x86-64");
+
+u32 ws_cache(int cpu)
+{
+	return topology == TOPOLOGY_LLC ? ws_arch_cache(cpu) : 0;
+}
+WS_EXPORT_FOR_TEST(ws_cache);
+
+bool ws_node_is_of(const struct ws_node *node, int cpu)
+{
+	return node->numa_node == cpu_to_node(cpu) && node->cache == ws_cache(cpu);
+}
+
+/*
  * The table of nodes. Readers find theirs by two loads under rcu_read_lock(). While the
  * table changes, one pointer at a time, each pointer that a reader can see is valid.
  */
@@ -269,7 +331,7 @@ DEFINE_MUTEX(ws_nodes_lock);
 
 static struct ws_node __rcu *nodes[WS_MAX_NODES];
 static unsigned int nodes_count;
-/* The node that serves each NUMA node, whether that is online or not. */
+/* The node that serves each CPU, whether that is online or not. */
 static struct ws_node __rcu **serving;
 
 unsigned int ws_nodes_count(void)
@@ -285,7 +347,7 @@ struct ws_node *ws_nodes_root(void)
 
 struct ws_node *ws_nodes_here(void)
 {
-	return rcu_dereference(serving[numa_node_id()]);
+	return rcu_dereference(serving[raw_smp_processor_id()]);
 }
 
 struct ws_node *ws_nodes_get(unsigned int number)
@@ -437,18 +499,25 @@ void ws_nodes_publish(struct ws_node *node)
 	WRITE_ONCE(nodes_count, max(nodes_count, node->number + 1));
 }
 
-static struct ws_node *nearest_node(int numa_node)
+/* Another cache is nearer than any other NUMA node. */
+static int distance(int cpu, const struct ws_node *node)
+{
+	return 2 * node_distance(cpu_to_node(cpu), node->numa_node) +
+	       !ws_node_is_of(node, cpu);
+}
+
+static struct ws_node *nearest_node(int cpu)
 {
 	struct ws_node *nearest = ws_nodes_held(0);
 	unsigned int number;
 
-	if (!node_online(numa_node))
+	/* A CPU that never came may have no NUMA node yet. */
+	if (cpu_to_node(cpu) == NUMA_NO_NODE || !node_online(cpu_to_node(cpu)))
 		return nearest;
 	for (number = 1; number < nodes_count; number++) {
 		struct ws_node *node = ws_nodes_held(number);
 
-		if (node && node_distance(numa_node, node->numa_node) <
-			    node_distance(numa_node, nearest->numa_node))
+		if (node && distance(cpu, node) < distance(cpu, nearest))
 			nearest = node;
 	}
 	return nearest;
@@ -456,10 +525,10 @@ static struct ws_node *nearest_node(int numa_node)
 
 void ws_nodes_map(void)
 {
-	int numa_node;
+	int cpu;
 
-	for (numa_node = 0; numa_node < nr_node_ids; numa_node++)
-		rcu_assign_pointer(serving[numa_node], nearest_node(numa_node));
+	for_each_possible_cpu(cpu)
+		rcu_assign_pointer(serving[cpu], nearest_node(cpu));
 }
 
 void ws_nodes_withdraw(struct ws_node *node)
@@ -472,7 +541,7 @@ void ws_nodes_withdraw(struct ws_node *node)
 
 int ws_nodes_init(void)
 {
-	serving = ws_alloc(nr_node_ids * sizeof(*serving));
+	serving = ws_alloc(nr_cpu_ids * sizeof(*serving));
 	return serving ? 0 : -ENOMEM;
 }
 
@@ -486,5 +555,5 @@ void ws_nodes_exit(void)
 			ws_free_on_node(ws_nodes_held(number),
 					sizeof(struct ws_node));
 	mutex_unlock(&ws_nodes_lock);
-	ws_free(serving, nr_node_ids * sizeof(*serving));
+	ws_free(serving, nr_cpu_ids * sizeof(*serving));
 }

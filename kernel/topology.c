@@ -180,45 +180,59 @@ void ws_distribution_order(const struct ws_seed *seed)
 /*
  * Makes and retires nodes while CPUs and memory come and go.
  *
- * A NUMA node with memory and CPUs gets a node of ours, in its own memory. Any other is
- * served by the nearest that has one. There is always a root.
+ * A NUMA node with memory and CPUs gets a node of ours, in its own memory; with topology=llc it
+ * gets one for each last-level cache of its CPUs. The CPUs of any other are served by the
+ * nearest that has one. There is always a root.
  *
  * Memory means memory that the kernel may use for itself. Memory that was made movable,
  * so that it can leave, has room for users' pages only: a node cannot be there, and a
  * NUMA node that has no other memory is served by the nearest.
  *
- * If all CPUs of a NUMA node leave, its node is withdrawn, and when its last reader is
+ * If all CPUs of a node leave, it is withdrawn, and when its last reader is
  * gone, output of its generator is mixed into the pools before it is wiped. Otherwise
  * its pages would keep that memory from leaving. The root stays in any case, and all
  * stay during a suspend, which takes all CPUs but one away for a moment.
  */
 
-static int cpuhp_state;
+/* Callbacks for CPUs that have come, and for CPUs that are gone. */
+static int online_state, gone_state;
 
 /* Linux 6.18 sets N_NORMAL_MEMORY at boot alone, not for memory that comes later. */
 static bool has_memory(int numa_node)
 {
-	struct zone *zones = NODE_DATA(numa_node)->node_zones;
+	struct zone *zones;
 	unsigned int i;
 
+	if (!node_online(numa_node))
+		return false;
+	zones = NODE_DATA(numa_node)->node_zones;
 	for (i = 0; i <= ZONE_NORMAL; i++)
 		if (managed_zone(&zones[i]))
 			return true;
 	return false;
 }
 
-static bool has_own_node(int numa_node)
+static bool has_own_node(int cpu)
 {
 	unsigned int number;
 
 	for (number = 0; number < ws_nodes_count(); number++)
-		if (ws_nodes_held(number) &&
-		    ws_nodes_held(number)->numa_node == numa_node)
+		if (ws_nodes_held(number) && ws_node_is_of(ws_nodes_held(number), cpu))
 			return true;
 	return false;
 }
 
-static int add_node(int numa_node)
+static bool has_cpu(const struct ws_node *node)
+{
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		if (ws_node_is_of(node, cpu))
+			return true;
+	return false;
+}
+
+static int add_node(int numa_node, u32 cache)
 {
 	unsigned int number = ws_nodes_free_number();
 	struct ws_node *node;
@@ -228,7 +242,7 @@ static int add_node(int numa_node)
 	node = ws_alloc_on_node(sizeof(*node), numa_node);
 	if (!node)
 		return -ENOMEM;
-	ws_node_init(node, number, numa_node);
+	ws_node_init(node, number, numa_node, cache);
 	/*
 	 * First it is there for orders, then it draws on the root: so no order misses both.
 	 * Readers come when ws_nodes_map() was called.
@@ -265,23 +279,19 @@ static int add_root(void)
 
 	for_each_online_node(numa_node)
 		if (has_memory(numa_node))
-			return add_node(numa_node);
+			return add_node(numa_node, 0);
 	return -ENOMEM;
 }
 
-/* Brings nodes up to date with the machine. @coming is a CPU about to start, or -1. */
-static int refresh(int coming)
+/* Brings nodes up to date with the machine. */
+static int refresh(void)
 {
-	int numa_node, error = 0;
+	int cpu, error = 0;
 
 	mutex_lock(&ws_nodes_lock);
-	for_each_online_node(numa_node) {
-		bool has_cpu = !cpumask_empty(cpumask_of_node(numa_node)) ||
-			(coming >= 0 && cpu_to_node(coming) == numa_node);
-
-		if (has_cpu && has_memory(numa_node) && !has_own_node(numa_node))
-			error = add_node(numa_node) ?: error;
-	}
+	for_each_online_cpu(cpu)
+		if (has_memory(cpu_to_node(cpu)) && !has_own_node(cpu))
+			error = add_node(cpu_to_node(cpu), ws_cache(cpu)) ?: error;
 	if (!error && !ws_nodes_count())
 		error = add_root();
 	if (ws_nodes_count())
@@ -298,16 +308,19 @@ static void retire_nodes_without_cpus(void)
 	for (number = 1; number < ws_nodes_count(); number++) {
 		struct ws_node *node = ws_nodes_held(number);
 
-		if (node && cpumask_empty(cpumask_of_node(node->numa_node)))
+		if (node && !has_cpu(node))
 			retire_node(node);
 	}
 	mutex_unlock(&ws_nodes_lock);
 }
 
-/* If there is no memory for a node, the CPU is served by the nearest. */
-static int cpu_is_coming(unsigned int cpu)
+/*
+ * On the CPU itself, which knows its cache now, and before it runs its first task. If there is
+ * no memory for a node, the CPU is served by the nearest.
+ */
+static int cpu_has_come(unsigned int cpu)
 {
-	refresh(cpu);
+	refresh();
 	return 0;
 }
 
@@ -323,7 +336,7 @@ static int memory_changed(struct notifier_block *block, unsigned long action,
 			  void *data)
 {
 	if (action == MEM_ONLINE || action == MEM_OFFLINE)
-		refresh(-1);
+		refresh();
 	return NOTIFY_OK;
 }
 
@@ -362,7 +375,7 @@ int ws_topology_replace(unsigned int number)
 		error = 0;
 	}
 	mutex_unlock(&ws_nodes_lock);
-	return error ?: refresh(-1);
+	return error ?: refresh();
 }
 WS_EXPORT_FOR_TEST(ws_topology_replace);
 #endif
@@ -373,19 +386,26 @@ int ws_topology_init(void)
 
 	if (ret)
 		return ret;
-	ret = refresh(-1);
+	ret = refresh();
 	if (ret)
 		goto exit_nodes;
 	ret = register_memory_notifier(&memory_notifier);
 	if (ret)
 		goto exit_nodes;
-	ret = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "wellspring:prepare",
-				cpu_is_coming, cpu_is_gone);
+	ret = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "wellspring:gone",
+					NULL, cpu_is_gone);
 	if (ret < 0)
 		goto unregister;
-	cpuhp_state = ret;
+	gone_state = ret;
+	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "wellspring:online",
+				cpu_has_come, NULL);
+	if (ret < 0)
+		goto remove_gone;
+	online_state = ret;
 	return 0;
 
+remove_gone:
+	cpuhp_remove_state_nocalls(gone_state);
 unregister:
 	unregister_memory_notifier(&memory_notifier);
 exit_nodes:
@@ -395,7 +415,8 @@ exit_nodes:
 
 void ws_topology_exit(void)
 {
-	cpuhp_remove_state_nocalls(cpuhp_state);
+	cpuhp_remove_state_nocalls(online_state);
+	cpuhp_remove_state_nocalls(gone_state);
 	unregister_memory_notifier(&memory_notifier);
 	ws_nodes_exit();
 	memzero_explicit(chain, sizeof(chain));

@@ -173,15 +173,20 @@ struct taken {
 	u64 tap;
 };
 
-/* The reservations of a NUMA node's node. */
-static u64 reservations_at(int numa_node)
+/* Whether it is the node of this CPU's NUMA node and cache. */
+static bool is_here(const struct ws_node_statistics *node)
+{
+	return node->numa_node == numa_node_id() &&
+	       node->cache == ws_cache(raw_smp_processor_id());
+}
+
+static u64 reservations_here(void)
 {
 	struct ws_node_statistics node;
 	unsigned int number;
 
 	for (number = 0; number < ws_nodes_count(); number++)
-		if (ws_nodes_statistics(number, &node) &&
-		    node.numa_node == numa_node)
+		if (ws_nodes_statistics(number, &node) && is_here(&node))
 			return node.reservations;
 	return 0;
 }
@@ -195,12 +200,12 @@ static void count_taken(struct taken *taken)
 	ws_tap_statistics(raw_smp_processor_id(), WS_TASK, &tap);
 	*taken = (struct taken) {
 		.root = root.reservations,
-		.here = reservations_at(numa_node_id()),
+		.here = reservations_here(),
 		.tap = tap.reads,
 	};
 }
 
-/* A read of each mode on a CPU of each node takes from where its name says, and only there. */
+/* A read of each mode on a CPU takes from where its name says, and only there. */
 static int read_modes_here(struct report *report, u8 *buf)
 {
 	bool has_node = false, is_root = false;
@@ -209,8 +214,7 @@ static int read_modes_here(struct report *report, u8 *buf)
 	enum ws_mode mode;
 
 	for (number = 0; number < ws_nodes_count(); number++) {
-		if (!ws_nodes_statistics(number, &node) ||
-		    node.numa_node != numa_node_id())
+		if (!ws_nodes_statistics(number, &node) || !is_here(&node))
 			continue;
 		has_node = true;
 		is_root = !number;
@@ -262,7 +266,7 @@ static long read_modes(void *argument)
 static int exports_modes(struct report *report)
 {
 	struct modes_here here = { report, kmalloc(1024, GFP_KERNEL) };
-	int numa_node, count = 0;
+	int cpu, count = 0;
 	long verdict = WELLSPRING_TEST_OK;
 
 	if (!here.bytes)
@@ -270,12 +274,9 @@ static int exports_modes(struct report *report)
 	/* A seed would bump the generation, and the tap would take a key from the node. */
 	ws_harvester_park(true);
 	cpus_read_lock();
-	for_each_online_node(numa_node) {
-		int cpu = cpumask_first_and(cpumask_of_node(numa_node),
-					    cpu_online_mask);
-
-		if (cpu >= nr_cpu_ids || verdict != WELLSPRING_TEST_OK)
-			continue;
+	for_each_online_cpu(cpu) {
+		if (verdict != WELLSPRING_TEST_OK)
+			break;
 		verdict = work_on_cpu(cpu, read_modes, &here);
 		count++;
 	}
@@ -284,7 +285,7 @@ static int exports_modes(struct report *report)
 	kfree(here.bytes);
 	if (verdict != WELLSPRING_TEST_OK)
 		return verdict;
-	return passed(report, "%u modes on CPUs of %d NUMA nodes", WS_MODES, count);
+	return passed(report, "%u modes on %d CPUs", WS_MODES, count);
 }
 
 /* After a bump the tap takes a fresh key before its next byte. */

@@ -58,6 +58,28 @@ trace() (
 	exit $status
 )
 
+# A node for each last-level cache, which is the third where the kernel shows one. The rig knows how
+# many nodes its machine has to get.
+caches() (
+	if ! insmod "$1/wellspring.ko" topology=llc 2>/dev/null; then
+		[ "$(uname -m)" != x86_64 ] || { echo "FAILED caches: not loaded"; exit 1; }
+		echo "ok caches: topology=llc is refused"
+		exit 0
+	fi
+	insmod "$1/wellspring_test.ko" || exit 1
+	status=0
+	shown=$(cat /sys/devices/system/cpu/cpu*/cache/index3/shared_cpu_list 2>/dev/null |
+		sort -u | wc -l)
+	nodes=$(sed 1d /sys/kernel/debug/wellspring/nodes | wc -l)
+	# Where each cache has a NUMA node, all tests come later, and find the same nodes.
+	more=
+	[ "$nodes" -eq "$(ls -d /sys/devices/system/node/node[0-9]* | wc -l)" ] || more=hotplug
+	kernel-test nodes distribution modes orders $more || status=1
+	rmmod wellspring_test && rmmod wellspring || status=1
+	[ $status -ne 0 ] || echo "ok caches: $nodes nodes for $shown caches"
+	exit $status
+)
+
 # Programs write to the device as fast as they can. Without the hooks (timing=off) few
 # events reach the pools, so that reseeds by writers would show.
 flood() (
@@ -92,6 +114,7 @@ fi
 status=0
 early "$1" || status=1
 trace "$1" || status=1
+caches "$1" || status=1
 flood "$1" || status=1
 load.sh "$1/wellspring.ko" 3 2 || status=1
 exit $status

@@ -242,21 +242,47 @@ static bool has_page(int numa_node)
 	return page;
 }
 
-/* The NUMA nodes that have memory and CPUs. */
-static unsigned int whole_numa_nodes(void)
+/* Whether two CPUs are of one NUMA node, and of one cache there: they share a node. */
+static bool are_together(int one, int other)
+{
+	return cpu_to_node(one) == cpu_to_node(other) && ws_cache(one) == ws_cache(other);
+}
+
+static bool is_first_there(int cpu)
+{
+	int other;
+
+	for_each_online_cpu(other)
+		if (are_together(other, cpu))
+			break;
+	return other == cpu;
+}
+
+/* What has memory and CPUs: NUMA nodes, or the last-level caches of these. */
+static unsigned int whole_places(void)
 {
 	unsigned int count = 0;
-	int numa_node;
+	int cpu;
 
-	for_each_online_node(numa_node)
-		count += !cpumask_empty(cpumask_of_node(numa_node)) && has_page(numa_node);
+	for_each_online_cpu(cpu)
+		count += is_first_there(cpu) && has_page(cpu_to_node(cpu));
 	return count;
 }
 
-/* Every NUMA node with memory and CPUs has a node in its memory, and no other has. */
+static bool has_twin(unsigned int number, const struct ws_node_statistics *node)
+{
+	struct ws_node_statistics other;
+
+	while (number--)
+		if (ws_nodes_statistics(number, &other) &&
+		    other.numa_node == node->numa_node && other.cache == node->cache)
+			return true;
+	return false;
+}
+
+/* Every NUMA node or cache with memory and CPUs has a node in its memory, and no other has. */
 static int nodes_placed(struct report *report)
 {
-	nodemask_t seen = NODE_MASK_NONE;
 	unsigned int number, count = 0;
 	struct ws_node_statistics node;
 
@@ -266,14 +292,14 @@ static int nodes_placed(struct report *report)
 		if (node.memory_node != node.numa_node)
 			return failed(report, "node %u of NUMA node %d is in %d",
 				      number, node.numa_node, node.memory_node);
-		if (node_test_and_set(node.memory_node, seen))
-			return failed(report, "NUMA node %d has two nodes",
-				      node.memory_node);
+		if (has_twin(number, &node))
+			return failed(report, "cache %u of NUMA node %d has two nodes",
+				      node.cache, node.numa_node);
 		count++;
 	}
-	if (count != max(whole_numa_nodes(), 1u))
-		return failed(report, "%u nodes for %u NUMA nodes", count,
-			      whole_numa_nodes());
+	if (count != max(whole_places(), 1u))
+		return failed(report, "%u nodes for %u NUMA nodes or caches", count,
+			      whole_places());
 	return passed(report, "%u nodes, each in its own memory", count);
 }
 
@@ -714,21 +740,21 @@ static int hotplug_nodes(struct report *report)
 	return passed(report, "%u nodes retired and made again", CYCLES);
 }
 
-/* Whether a NUMA node has a node of ours other than the root, which never leaves. */
-static bool is_served(int numa_node)
+/* Whether a CPU's NUMA node or cache has a node other than the root, which never leaves. */
+static bool is_served(int cpu)
 {
 	struct ws_node_statistics node;
 	unsigned int number;
 
 	for (number = 1; number < ws_nodes_count(); number++)
 		if (ws_nodes_statistics(number, &node) &&
-		    node.numa_node == numa_node)
+		    node.numa_node == cpu_to_node(cpu) && node.cache == ws_cache(cpu))
 			return true;
 	return false;
 }
 
-/* NULL, or what is wrong after all these CPUs of a NUMA node went and came back. */
-static const char *cycle_all(int numa_node, const struct cpumask *cpus)
+/* NULL, or what is wrong after all CPUs that share the node of @last went and came back. */
+static const char *cycle_all(int last, const struct cpumask *cpus)
 {
 	const char *wrong = NULL;
 	u64 mixed;
@@ -739,7 +765,7 @@ static const char *cycle_all(int numa_node, const struct cpumask *cpus)
 	for_each_cpu(cpu, cpus)
 		if (!wrong && remove_cpu(cpu))
 			wrong = "a CPU does not go";
-	if (!wrong && is_served(numa_node))
+	if (!wrong && is_served(last))
 		wrong = "a node without CPUs stays";
 	ws_reseed();
 	if (!wrong && mixed_events() == mixed)
@@ -747,33 +773,35 @@ static const char *cycle_all(int numa_node, const struct cpumask *cpus)
 	for_each_cpu(cpu, cpus)
 		if (!cpu_online(cpu) && return_cpu(cpu) && !wrong)
 			wrong = "a CPU does not come back";
-	if (!wrong && !is_served(numa_node))
+	if (!wrong && !is_served(last))
 		wrong = "the node does not come back";
 	return wrong;
 }
 
-/* All CPUs of a NUMA node go, with its node, and come back, while all others read. */
+/* All CPUs of a node go, and the node with them, and come back, while all others read. */
 static int hotplug_all_cpus(struct report *report)
 {
-	int numa_node = cpu_to_node(cpumask_last(cpu_online_mask));
+	int cpu, last = cpumask_last(cpu_online_mask);
 	struct workers workers;
 	cpumask_var_t cpus;
 	const char *wrong;
 	long repeats;
 
 	if (!IS_ENABLED(CONFIG_HOTPLUG_CPU) || ws_nodes_count() < 2 ||
-	    !is_served(numa_node))
+	    !is_served(last))
 		return skipped(report, "this machine has one node");
 	errors = 0;
-	if (!alloc_cpumask_var(&cpus, GFP_KERNEL))
+	if (!zalloc_cpumask_var(&cpus, GFP_KERNEL))
 		return failed(report, "no memory");
 	if (value_set_init(&values, VALUES)) {
 		free_cpumask_var(cpus);
 		return failed(report, "no memory");
 	}
-	cpumask_copy(cpus, cpumask_of_node(numa_node));
+	for_each_online_cpu(cpu)
+		if (are_together(cpu, last))
+			cpumask_set_cpu(cpu, cpus);
 	wrong = workers_start(&workers, 1, read_node, NULL) ?
-		"no workers" : cycle_all(numa_node, cpus);
+		"no workers" : cycle_all(last, cpus);
 	if (workers.count)
 		workers_stop(&workers);
 	repeats = value_sets_repeats(&values, 1);
@@ -784,8 +812,7 @@ static int hotplug_all_cpus(struct report *report)
 	if (wrong)
 		return failed(report, "%s; %ld values, errors %u", wrong,
 			      repeats, errors);
-	return passed(report, "NUMA node %d lost its node and got one again",
-		      numa_node);
+	return passed(report, "the node of CPU %d went with its CPUs and came back", last);
 }
 
 const struct test hotplug_tests[] = {

@@ -211,16 +211,21 @@ struct ws_chacha_state { u32 x[16]; };
 #define rcu_assign_pointer(pointer, value) ((pointer) = (value))
 #define RCU_INIT_POINTER(pointer, value) ((pointer) = (value))
 #define array_index_nospec(index, size) (index)
-#define nr_node_ids 1
+#define nr_cpu_ids 1
+#define NUMA_NO_NODE (-1)
 #define node_online(node) true
 #define node_distance(a, b) 10
 #define for_each_online_node(node) for ((node) = 0; (node) < 1; (node)++)
-#define cpumask_of_node(node) NULL
-#define cpumask_empty(mask) nondet_bool()
+#define for_each_online_cpu(cpu) for ((cpu) = 0; (cpu) < 1; (cpu)++)
+#define raw_smp_processor_id() 0
+#define WS_ARCH_KNOWS_CACHES 0
+#define ws_arch_cache(cpu) 0
 #define cpu_to_node(cpu) 0
 #define cpuhp_tasks_frozen false
 #define CPUHP_BP_PREPARE_DYN 0
+#define CPUHP_AP_ONLINE_DYN 1
 #define cpuhp_setup_state(state, name, coming, gone) nondet_int()
+#define cpuhp_setup_state_nocalls(state, name, coming, gone) nondet_int()
 #define cpuhp_remove_state_nocalls(state) ((void)(state))
 #define MEM_ONLINE 0
 #define MEM_OFFLINE 1

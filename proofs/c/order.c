@@ -133,7 +133,7 @@ static void other_cpu(void)
 		return;
 	is_inside = true;
 	if (part < 4 && nondet_bool()) {
-		add_node(0);
+		add_node(0, 0);
 		__CPROVER_assert(!is_ordered || all_depend(), "nor has a node that comes then an older key");
 	}
 	is_inside = false;

@@ -147,4 +147,8 @@ static inline bool ws_arch_had_interrupts(const struct pt_regs *registers)
 	return interrupts_enabled(registers);
 }
 
+/* topology=llc is refused. */
+#define WS_ARCH_KNOWS_CACHES 0
+#define ws_arch_cache(cpu) 0
+
 #endif

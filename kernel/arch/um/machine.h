@@ -101,4 +101,8 @@ static inline bool ws_arch_had_interrupts(const struct pt_regs *registers)
 	return true;
 }
 
+/* topology=llc is refused. */
+#define WS_ARCH_KNOWS_CACHES 0
+#define ws_arch_cache(cpu) 0
+
 #endif

@@ -10,6 +10,7 @@
 #include <asm/fpu/api.h>
 #include <asm/fpu/types.h>
 #include <asm/nmi.h>
+#include <asm/processor.h>
 #include <asm/processor-flags.h>
 #include <crypto/chacha.h>
 #include <linux/kprobes.h>
@@ -78,6 +79,21 @@ static inline bool ws_arch_is_random_word(const u8 *code)
 {
 	return (code[0] & 0xf8) == 0x48 && code[1] == 0x0f && code[2] == 0xc7 &&
 	       (code[3] & 0xf8) == 0xf0;
+}
+
+/*
+ * The number of a CPU's last-level cache, for topology=llc. Modules see neither cpu_llc_shared_map nor
+ * get_cpu_cacheinfo(). Before 6.7 a function is exported for this, since then the data of CPUs.
+ */
+#define WS_ARCH_KNOWS_CACHES 1
+
+static inline u32 ws_arch_cache(int cpu)
+{
+#ifdef WS_HAS_LLC_ID
+	return per_cpu_llc_id(cpu);
+#else
+	return get_llc_id(cpu);
+#endif
 }
 
 /* Whether what a probe or an NMI interrupted had interrupts on. */

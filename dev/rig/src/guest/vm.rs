@@ -406,6 +406,8 @@ pub(crate) struct Vm<'a> {
     /// NUMA nodes. CPUs and memory are divided evenly.
     pub(crate) nodes: usize,
     pub(crate) cpus: usize,
+    /// Dies of a node, with a last-level cache each. More than one needs a CPU of Intel's.
+    pub(crate) dies: usize,
     pub(crate) memory_mib: usize,
     /// Which nodes have the memory.
     pub(crate) layout: Layout,
@@ -436,6 +438,7 @@ impl<'a> Vm<'a> {
             initramfs,
             nodes,
             cpus,
+            dies: 1,
             memory_mib: 2048,
             layout: Layout::Even,
             cpu: "max",
@@ -501,14 +504,18 @@ fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
         Layout::Plugged => ",slots=4,maxmem=8G",
         Layout::Even | Layout::Apart => "",
     };
+    let dies = match vm.dies {
+        1 => String::new(),
+        dies => format!("dies={dies},"),
+    };
     // None of these has a space in it.
     let fixed = format!(
         "-machine {} -accel tcg,thread=multi -nographic -nodefaults -no-reboot -cpu {} -m {memory_mib}M{more} \
-         -smp {cpus},sockets={nodes},cores={},threads=1{} \
+         -smp {cpus},sockets={nodes},{dies}cores={},threads=1{} \
          -serial stdio -serial chardev:shell -mon chardev=monitor,mode=readline",
         vm.processor.machine(),
         vm.cpu,
-        cpus / nodes,
+        cpus / nodes / vm.dies,
         numa_arguments(vm)
     );
     let mut arguments: Vec<String> = fixed.split_whitespace().map(String::from).collect();

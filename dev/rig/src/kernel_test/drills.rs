@@ -59,8 +59,14 @@ touch /tmp/over
 wait
 "#;
 
-/// All of them. Returns the note for the table.
-pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Result<String> {
+/// All of them. `caches` is how many last-level caches a machine has that has more of them than
+/// nodes. Returns the note for the table.
+pub(super) fn drill(
+    mut guest: Guest,
+    release: Release,
+    reloads: usize,
+    caches: Option<usize>,
+) -> Result<String> {
     // Not of the kernel's own source; and not signed, where the kernel knows signatures.
     let expected_taint = if release.is_own { "4096" } else { "12288" };
     stop_scans(&mut guest)?;
@@ -70,6 +76,12 @@ pub(super) fn drill(mut guest: Guest, release: Release, reloads: usize) -> Resul
     guest.must(LOAD_NEEDED)?;
     let scripts = guest.run_within("guest.sh /modules", CHECK)?;
     succeeded(&mut guest, &scripts)?;
+    if let Some(caches) = caches {
+        let line = format!("ok caches: {caches} nodes for {caches} caches");
+        if !scripts.text.contains(&line) {
+            return failed(format!("not '{line}': {}", scripts.text));
+        }
+    }
     let suspend = guest.run_under(Event::WakeUp, "resume.sh memory /modules", CHECK)?;
     succeeded(&mut guest, &suspend)?;
     guest.must(LOAD)?;

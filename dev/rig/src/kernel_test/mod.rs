@@ -228,7 +228,8 @@ impl<'a> Rig<'a> {
             match shape.drill {
                 Drill::Tests => {
                     let guest = qemu.start(&vm)?;
-                    drills::drill(guest, kernel.release, self.request.reloads.get())
+                    let caches = (vm.dies > 1).then_some(vm.nodes * vm.dies);
+                    drills::drill(guest, kernel.release, self.request.reloads.get(), caches)
                 }
                 Drill::Events => events::drill(cache, qemu, vm),
                 Drill::Hibernation => events::drill_hibernation(cache, qemu, vm),
@@ -399,6 +400,8 @@ struct Shape {
     pub(super) nodes: usize,
     pub(super) cpus: usize,
     pub(super) cpu: &'static str,
+    /// Dies of a node, with a last-level cache each.
+    pub(super) dies: usize,
     /// Which nodes have the memory.
     pub(super) layout: Layout,
     pub(super) drill: Drill,
@@ -406,6 +409,10 @@ struct Shape {
 
 /// QEMU's fullest CPU model.
 const MAX: &str = "max";
+
+/// The same as if Intel had made it: then QEMU tells Linux of a cache for each die. With dies it would have the leaf 1fh too, and
+/// ends when Linux asks for more of that than there is.
+const MAX_OF_INTEL: &str = "max,vendor=GenuineIntel,level=13,la57=off";
 
 /// The oldest model of the processor.
 const OLDEST: &str = "oldest";
@@ -426,6 +433,10 @@ impl Shape {
         let mut vm = Vm::new(&kernel.image, initramfs, self.nodes, self.cpus).cpu(cpu);
         vm.processor = processor;
         vm.layout = self.layout;
+        if processor == Processor::X86_64 && self.dies > 1 {
+            vm.dies = self.dies;
+            vm.cpu = MAX_OF_INTEL;
+        }
         vm
     }
 }
@@ -456,6 +467,7 @@ const fn shape(name: &'static str, nodes: usize, cpus: usize, drill: Drill) -> S
         nodes,
         cpus,
         cpu: MAX,
+        dies: 1,
         layout: Layout::Even,
         drill,
     }
@@ -463,7 +475,10 @@ const fn shape(name: &'static str, nodes: usize, cpus: usize, drill: Drill) -> S
 
 const SHAPES: [Shape; 10] = [
     shape("4 nodes, 8 CPUs", 4, 8, Drill::Tests),
-    shape("1 node, 4 CPUs", 1, 4, Drill::Tests),
+    Shape {
+        dies: 2,
+        ..shape("1 node, 4 CPUs", 1, 4, Drill::Tests)
+    },
     Shape {
         cpu: OLDEST,
         ..shape("4 nodes, old CPU", 4, 8, Drill::Tests)
@@ -479,7 +494,7 @@ const SHAPES: [Shape; 10] = [
         ..shape("memory comes and goes", 2, 4, Drill::Memory)
     },
     shape("secrets left behind", 2, 4, Drill::Secrets),
-    shape("instructions and cache lines", 2, 4, Drill::Counts),
+    shape("instructions and cache lines", 4, 8, Drill::Counts),
     shape("failed allocations", 1, 2, Drill::Failures),
 ];
 
