@@ -540,10 +540,6 @@ int ws_read(enum ws_mode mode, void *buf, size_t len);
  */
 int ws_read_sleeping(enum ws_mode mode, void *buf, size_t len);
 
-u64 ws_pseudo_step(struct ws_pseudo *state);
-/* 2^64 steps at once. */
-void ws_pseudo_jump(struct ws_pseudo *state);
-
 /* source.c: health tests, sources, queues, and what users write. */
 
 /*

@@ -577,126 +577,63 @@ int wellspring_get_u32_below(u32 *number, u32 ceiling)
 EXPORT_SYMBOL_GPL(wellspring_get_u32_below);
 
 /*
- * Pseudo bytes: xorshift128+ (Vigna, "Further scramblings of Marsaglia's xorshift
- * generators", 2014), with states 2^64 steps apart.
+ * Pseudo bytes: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
+ * OOPSLA 2014). The nth number is a fixed function of a sum of n steps, so a read of any length
+ * takes its numbers by one addition, and no number waits for the one before.
  *
- * The Solaris Porting Layer had this generator per CPU too. There, an interrupt between
- * the load and the store of the state got the numbers of the call that it interrupted.
- * Here a CPU has two states for tasks, two for softirqs, and two for each depth of hard interrupts
- * and NMIs, which the preemption count knows: plain loads and stores do, and an NMI may call
- * too. Preemption is off meanwhile. Numbers and short reads are the first state's. The words of a
- * long read are of both in turn: a state's next number waits for its last one.
+ * The Solaris Porting Layer had a generator per CPU too. There, an interrupt between the load and
+ * the store of the state got the numbers of the call that it interrupted. Here the addition is one
+ * instruction on x86, so a CPU has one sum for all contexts: an NMI may call too, and a task may
+ * move to another CPU at any time. With xorshift128+ preemption had to be off, and its two changes
+ * of the preemption count took most of the time.
  */
 
-DEFINE_PER_CPU_ALIGNED(struct wellspring_pseudo_states, wellspring_pseudo_states);
-EXPORT_PER_CPU_SYMBOL_GPL(wellspring_pseudo_states);
-
-/* The bytes for which preemption is off: half a microsecond. */
-#define RUN_BYTES 4096
-
-u64 ws_pseudo_step(struct ws_pseudo *state)
-{
-	return wellspring_pseudo_step(state);
-}
-WS_EXPORT_FOR_TEST(ws_pseudo_step);
-
-void ws_pseudo_jump(struct ws_pseudo *state)
-{
-	static const u64 polynomial[2] = { 0x8a5cd789635d2dff, 0x121fd2155c472f96 };
-	struct ws_pseudo sum = { };
-	unsigned int bit;
-
-	for (bit = 0; bit < 128; bit++) {
-		if (polynomial[bit / 64] >> (bit % 64) & 1) {
-			sum.words[0] ^= state->words[0];
-			sum.words[1] ^= state->words[1];
-		}
-		ws_pseudo_step(state);
-	}
-	*state = sum;
-}
-WS_EXPORT_FOR_TEST(ws_pseudo_jump);
-
-static __always_inline void put_word(u8 *buf, struct ws_pseudo *state)
-{
-	*(ws_unaligned_u64 *)buf = (__force u64)cpu_to_le64(wellspring_pseudo_step(state));
-}
-
-/* From this length on a read has both states: before it the second one costs more than it gains. */
-#define BOTH_BYTES 64
-
-/* The states stay in registers, and only the last word may be cut. */
-static __always_inline void make_bytes(struct ws_pseudo *states, u8 *buf, size_t len)
-{
-	struct ws_pseudo first = states[0];
-
-	if (len >= BOTH_BYTES) {
-		struct ws_pseudo second = states[1];
-
-		for (; len >= 2 * sizeof(u64); len -= 2 * sizeof(u64)) {
-			put_word(buf, &first);
-			put_word(buf + sizeof(u64), &second);
-			buf += 2 * sizeof(u64);
-		}
-		states[1] = second;
-	}
-	for (; len >= sizeof(u64); len -= sizeof(u64)) {
-		put_word(buf, &first);
-		buf += sizeof(u64);
-	}
-	if (len) {
-		__le64 word = cpu_to_le64(wellspring_pseudo_step(&first));
-
-		memcpy(buf, &word, len);
-	}
-	states[0] = first;
-}
+DEFINE_PER_CPU(u64, wellspring_pseudo_sum);
+EXPORT_PER_CPU_SYMBOL_GPL(wellspring_pseudo_sum);
 
 /**
  * wellspring_get_pseudo_bytes() - bytes without secrecy, in a few cycles
  * @buf: memory for the bytes
  * @len: how many bytes
  *
- * For schedulers, sampling and test data. Never for keys: 16 bytes of output reveal all
- * earlier and all later output. No lock, no atomic instruction, no barrier. A call that
- * interrupts another call gets other numbers.
+ * For schedulers, sampling and test data. Never for keys: 8 bytes of output reveal all earlier
+ * and all later output. No lock, no barrier, preemption stays on. A call that interrupts another
+ * call gets other numbers. No two CPUs give the same number before one of them gave 2^64 divided
+ * by the number of CPUs.
  *
- * The numbers are xorshift128+ with shifts 23, 18 and 5, as little endian words of 8 bytes. A
- * read of 64 bytes or more takes them from two generators in turn. The unused part of the last
- * word is discarded.
+ * The numbers are little endian words of 8 bytes. The unused part of the last word is discarded.
  *
  * Context: Any, NMI included.
  */
 void wellspring_get_pseudo_bytes(void *buf, size_t len)
 {
-	while (len) {
-		size_t step = min_t(size_t, len, RUN_BYTES);
+	u64 steps = DIV_ROUND_UP((u64)len, sizeof(u64)) * WELLSPRING_PSEUDO_STEP;
+	u64 sum = wellspring_pseudo_add(steps) - steps;
+	__le64 word;
 
-		preempt_disable_notrace();
-		make_bytes(wellspring_pseudo_state(), buf, step);
-		preempt_enable_notrace();
-		buf += step;
-		len -= step;
+	for (; len >= sizeof(word); len -= sizeof(word)) {
+		sum += WELLSPRING_PSEUDO_STEP;
+		word = cpu_to_le64(wellspring_pseudo_number(sum));
+		*(ws_unaligned_u64 *)buf = (__force u64)word;
+		buf += sizeof(word);
+	}
+	if (len) {
+		word = cpu_to_le64(wellspring_pseudo_number(sum + WELLSPRING_PSEUDO_STEP));
+		memcpy(buf, &word, len);
 	}
 }
 EXPORT_SYMBOL_GPL(wellspring_get_pseudo_bytes);
 
+/* The sums of the CPUs are the same number of steps apart. */
 int ws_pseudo_init(void)
 {
-	struct ws_pseudo state;
-	unsigned int number;
+	u64 sum, steps = U64_MAX / nr_cpu_ids * WELLSPRING_PSEUDO_STEP;
 	int cpu;
 
-	do {
-		get_random_bytes(&state, sizeof(state));
-	} while (!(state.words[0] | state.words[1]));
+	get_random_bytes(&sum, sizeof(sum));
 	for_each_possible_cpu(cpu) {
-		struct ws_pseudo *states = per_cpu(wellspring_pseudo_states, cpu).of_depth[0];
-
-		for (number = 0; number < WELLSPRING_PSEUDO_DEPTHS * WELLSPRING_PSEUDO_LANES; number++) {
-			states[number] = state;
-			ws_pseudo_jump(&state);
-		}
+		per_cpu(wellspring_pseudo_sum, cpu) = sum;
+		sum += steps;
 	}
 	return 0;
 }

@@ -6,9 +6,8 @@
 #ifndef WELLSPRING_H
 #define WELLSPRING_H
 
+#include <linux/atomic.h>
 #include <linux/percpu.h>
-#include <linux/preempt.h>
-#include <linux/sched.h>
 #include <linux/types.h>
 
 int __must_check wellspring_get_bytes(void *buf, size_t len);
@@ -42,44 +41,29 @@ static inline int __must_check wellspring_get_u32(u32 *number)
 	return wellspring_get_bytes(number, sizeof(*number));
 }
 
-/* For tasks, for softirqs, and for each depth of hard interrupts and NMIs. */
-#define WELLSPRING_PSEUDO_DEPTHS (2 + (HARDIRQ_MASK >> HARDIRQ_SHIFT))
+/* 2^64 divided by the golden ratio, and odd: so that 2^64 sums come before one comes again. */
+#define WELLSPRING_PSEUDO_STEP 0x9e3779b97f4a7c15ULL
 
-/* Each has two, so that the numbers of a long read need not wait for each other. */
-#define WELLSPRING_PSEUDO_LANES 2
+/* For the functions below alone: a sum of steps for each CPU. */
+DECLARE_PER_CPU(u64, wellspring_pseudo_sum);
 
-struct ws_pseudo {
-	u64 words[2];
-};
-
-/* For the functions below alone. */
-struct wellspring_pseudo_states {
-	struct ws_pseudo of_depth[WELLSPRING_PSEUDO_DEPTHS][WELLSPRING_PSEUDO_LANES];
-};
-DECLARE_PER_CPU_ALIGNED(struct wellspring_pseudo_states, wellspring_pseudo_states);
-
-/*
- * The first of the two states of this CPU and depth. An NMI counts as a hard interrupt too.
- * Preemption is off.
- */
-static __always_inline struct ws_pseudo *wellspring_pseudo_state(void)
+/* Adds to the sum of this CPU. Returns the new one. */
+static __always_inline u64 wellspring_pseudo_add(u64 steps)
 {
-	unsigned int depth = (preempt_count() & HARDIRQ_MASK) >> HARDIRQ_SHIFT;
-
-	depth = depth ? depth + 1 : !!in_serving_softirq();
-	return this_cpu_ptr(&wellspring_pseudo_states)->of_depth[depth];
+#ifdef CONFIG_UML
+	/* There an addition for this CPU makes two system calls. Any CPU may make this one. */
+	return atomic64_add_return(steps, (atomic64_t *)raw_cpu_ptr(&wellspring_pseudo_sum));
+#else
+	return this_cpu_add_return(wellspring_pseudo_sum, steps);
+#endif
 }
 
-static __always_inline u64 wellspring_pseudo_step(struct ws_pseudo *state)
+/* The finish of SplitMix64: no two sums give the same number. */
+static __always_inline u64 wellspring_pseudo_number(u64 sum)
 {
-	u64 x = state->words[0];
-	u64 y = state->words[1];
-	u64 result = x + y;
-
-	state->words[0] = y;
-	x ^= x << 23;
-	state->words[1] = x ^ y ^ (x >> 18) ^ (y >> 5);
-	return result;
+	sum = (sum ^ (sum >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	sum = (sum ^ (sum >> 27)) * 0x94d049bb133111ebULL;
+	return sum ^ (sum >> 31);
 }
 
 /**
@@ -92,12 +76,7 @@ static __always_inline u64 wellspring_pseudo_step(struct ws_pseudo *state)
  */
 static __always_inline u64 wellspring_get_pseudo_u64(void)
 {
-	u64 number;
-
-	preempt_disable_notrace();
-	number = wellspring_pseudo_step(wellspring_pseudo_state());
-	preempt_enable_notrace();
-	return number;
+	return wellspring_pseudo_number(wellspring_pseudo_add(WELLSPRING_PSEUDO_STEP));
 }
 
 #endif

@@ -5,7 +5,7 @@
     python3 vectors/make-kernel-answers.py --check    exit status 1 if it differs, or if the module and the crates separate
                                                       the seeds of nodes by different strings
 
-Keystreams come from the ciphers of model.py. Needs Python 3.9 alone.
+Keystreams come from the ciphers of model.py, pseudo numbers from below. Needs Python 3.9 alone.
 """
 
 import hashlib
@@ -22,6 +22,7 @@ NAMES = {"aes": "WS_AES256", "chacha": "WS_CHACHA20"}
 # 20 blocks before each carry, so that it falls into a run of the widest backend.
 COUNTERS = [1] + [2**bits - 20 for bits in (32, 64, 128)]
 STREAM_BYTES = 5000
+SEED = 1234567
 DOMAIN = re.compile(r'"(wellspring (?:node|seed chain)[a-z ]*)"')
 
 
@@ -62,18 +63,26 @@ def fortuna():
     return answers, events, lengths
 
 
-def pseudo(word, index):
-    """Line `index` of this kind in the vectors of xorshift128+, as words."""
-    lines = (ROOT / "vectors/pseudo-xorshift128+.txt").read_text().splitlines()
-    fields = fields_of([line for line in lines if line.startswith(word + " ")][index].split()[1:])
-    return {key: [f"0x{part}" for part in value.split(",")] for key, value in fields.items()}
+def splitmix64(seed, count):
+    """The first numbers from a seed."""
+    for index in range(1, count + 1):
+        word = (seed + index * 0x9E3779B97F4A7C15) % 2**64
+        word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
+        yield word ^ word >> 31
+
+
+def check_splitmix64():
+    """The numbers that Rosetta Code lists for this seed."""
+    wanted = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert list(splitmix64(SEED, 3)) == wanted
 
 
 def table():
     check_ciphers()
     answers, events, lengths = fortuna()
-    words, jump = pseudo("words", 3), pseudo("jump", 4)
-    defines = {"STREAM_BYTES": STREAM_BYTES, "WORDS": len(words["out"])}
+    check_splitmix64()
+    defines = {"STREAM_BYTES": STREAM_BYTES, "PSEUDO_SEED": SEED}
     return "".join([
         "/* SPDX-License-Identifier: GPL-2.0 OR MIT */\n",
         "/* Made by vectors/make-kernel-answers.py: change that, not this. For answers.c. */\n\n",
@@ -82,10 +91,8 @@ def table():
         array("struct fortuna_answer", "fortuna_answers", answers),
         array("struct fortuna_event", "events", events),
         f"static const u16 read_lengths[] = {{\n\t{', '.join(lengths)}\n}};\n\n",
-        f"static const struct ws_pseudo first_state = {{ {{ {', '.join(words['state'])} }} }};\n",
-        f"static const u64 last_word = {words['out'][-1]};\n",
-        f"static const struct ws_pseudo before_jump = {{ {{ {', '.join(jump['state'])} }} }};\n",
-        f"static const struct ws_pseudo after_jump = {{ {{ {', '.join(jump['after'])} }} }};\n",
+        "static const u64 pseudo_numbers[] = {\n",
+        *(f"\t{number:#018x},\n" for number in splitmix64(SEED, 8)), "};\n",
     ])
 
 

@@ -99,23 +99,27 @@ static int exports_pseudo(struct report *report)
 	return check_export(report, get_pseudo);
 }
 
-/* From vectors/pseudo-xorshift128+.txt. */
+/* SplitMix64 from a seed: bytes and numbers are one sequence, and a read ends with a cut word. */
 static int pseudo_answers(struct report *report)
 {
-	static const u64 outputs[] = { 0x0d8eed848fc92ae3, 0xf35ca41af0776a77,
-				       0x20ae743d6085a2c4, 0x31cd73f512ad52f4 };
-	struct ws_pseudo state = { { 0xaa65fcb4cf896d9f, 0x6328f0cfc03fbd44 } };
-	struct ws_pseudo jumped = { { 0xf06188b59ccc8e84, 0x23e2b2d5c2e68e06 } };
-	unsigned int index;
+	static const u64 numbers[] = { 0x599ed017fb08fc85, 0x2c73f08458540fa5,
+				       0x883ebce5a3f27c77, 0x3fbef740e9177b3f };
+	unsigned long flags;
+	u64 kept, number;
+	u8 bytes[19];
 
-	for (index = 0; index < ARRAY_SIZE(outputs); index++)
-		if (ws_pseudo_step(&state) != outputs[index])
-			return failed(report, "output %u is wrong", index);
-	ws_pseudo_jump(&jumped);
-	if (jumped.words[0] != 0xc8b38f6ee7ecde4f ||
-	    jumped.words[1] != 0x46309b4f8f2f18f6)
-		return failed(report, "the jump ends elsewhere");
-	return passed(report, "%zu outputs and a jump", ARRAY_SIZE(outputs));
+	local_irq_save(flags);
+	kept = this_cpu_read(wellspring_pseudo_sum);
+	this_cpu_write(wellspring_pseudo_sum, 1234567);
+	wellspring_get_pseudo_bytes(bytes, sizeof(bytes));
+	number = wellspring_get_pseudo_u64();
+	this_cpu_write(wellspring_pseudo_sum, kept);
+	local_irq_restore(flags);
+	if (memcmp(bytes, numbers, sizeof(bytes)))
+		return failed(report, "the bytes are wrong");
+	if (number != numbers[3])
+		return failed(report, "the number after them is %#llx", number);
+	return passed(report, "%zu bytes and a number", sizeof(bytes));
 }
 
 /* With interrupts off, where softirqs must not be enabled. */

@@ -21,6 +21,14 @@ cat >inline.c <<'END'
 #include "wellspring.h"
 u64 inline_u64(void);
 u64 inline_u64(void) { return wellspring_get_pseudo_u64(); }
+u64 plain_u64(void);
+u64 plain_u64(void)
+{
+	u64 sum = this_cpu_read(wellspring_pseudo_sum) + WELLSPRING_PSEUDO_STEP;
+
+	this_cpu_write(wellspring_pseudo_sum, sum);
+	return wellspring_pseudo_number(sum);
+}
 void inline_u64s(unsigned int count);
 void inline_u64s(unsigned int count)
 {

@@ -124,12 +124,7 @@ extern int preemption_off;
 #define preempt_disable_notrace() preempt_disable()
 #define preempt_enable_notrace() preempt_enable()
 unsigned int interrupt_context_level(void);
-unsigned int preempt_count(void);
-#define HARDIRQ_SHIFT 16
-#define HARDIRQ_MASK (15 << HARDIRQ_SHIFT)
 #define in_serving_softirq() 0
-#define DECLARE_PER_CPU_ALIGNED(type, name) extern type name
-#define DEFINE_PER_CPU_ALIGNED(type, name) type name
 #define this_cpu_ptr(pointer) \
 	(__CPROVER_assert(preemption_off > 0, "data of this CPU, with preemption off"), (pointer))
 #define per_cpu_ptr(pointer, cpu) (pointer)
@@ -165,6 +160,8 @@ bool ws_arch_random_word(unsigned long *word);
 /* FPU sections and ciphers: known answers test them, and no proof looks inside. */
 #define DEFINE_PER_CPU(type, name) type name
 #define this_cpu_inc(counter) ((void)(counter)++)
+#define DECLARE_PER_CPU(type, name) extern type name
+#define this_cpu_add_return(counter, value) ((counter) += (value))
 #define in_hardirq() nondet_bool()
 #define irqs_disabled() nondet_bool()
 #define softirq_count() nondet_int()
