@@ -4,9 +4,11 @@
  *
  * A line has a set of holders. A read adds the reader. A write leaves the writer alone. If the line had another holder,
  * then a write is a transfer, and so is the first read. This is the protocol MESI with caches that forget nothing. Only
- * accesses between marks count, so what other programs do is left out.
+ * accesses between marks count, so what other programs do is left out. A transfer is remote if the line came from another
+ * node: for a write if a holder is there, for a read if all holders are. `per_node=` is how many processors a node has.
  *
- * At each end it writes a line to the file that `out=` names: the processor, the instructions, the transfers.
+ * At each end it writes a line to the file that `out=` names: the processor, the instructions, the transfers, and how many
+ * of them were remote.
  *
  * Debian's QEMU has no header for plugins. What is used here is declared below, as version 4 has it (QEMU 9.2 to 10.0).
  * QEMU itself refuses a plugin of a version that it does not know.
@@ -16,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -64,10 +67,11 @@ static const uint8_t begin_x86[] = { 0x66, 0x87, 0xdb }, end_x86[] = { 0x66, 0x8
 static const uint8_t begin_arm64[] = { 0x1f, 0x2e, 0x03, 0xd5 }, end_arm64[] = { 0x3f, 0x2e, 0x03, 0xd5 }; /* hint #0x70; #0x71 */
 
 static FILE *out;
+static unsigned int per_node;
 static plugin_u64 instructions;
 static struct {
     bool counts;
-    uint64_t since, transfers;
+    uint64_t since, transfers, remote;
 } vcpus[VCPUS];
 static _Atomic uint8_t holders[LINES];
 
@@ -76,7 +80,7 @@ static void begin(unsigned int vcpu, void *unused)
     if (vcpu >= VCPUS)
         return;
     vcpus[vcpu].counts = true;
-    vcpus[vcpu].transfers = 0;
+    vcpus[vcpu].transfers = vcpus[vcpu].remote = 0;
     vcpus[vcpu].since = qemu_plugin_u64_get(instructions, vcpu);
 }
 
@@ -85,35 +89,39 @@ static void end(unsigned int vcpu, void *unused)
     if (vcpu >= VCPUS || !vcpus[vcpu].counts)
         return;
     vcpus[vcpu].counts = false;
-    fprintf(out, "%u %llu %llu\n", vcpu,
+    fprintf(out, "%u %llu %llu %llu\n", vcpu,
             (unsigned long long)(qemu_plugin_u64_get(instructions, vcpu) - vcpus[vcpu].since),
-            (unsigned long long)vcpus[vcpu].transfers);
+            (unsigned long long)vcpus[vcpu].transfers, (unsigned long long)vcpus[vcpu].remote);
     fflush(out);
 }
 
 static void access_memory(unsigned int vcpu, mem_info info, uint64_t address, void *unused)
 {
     struct qemu_plugin_hwaddr *place;
-    uint8_t before, own = 1u << vcpu % VCPUS;
+    uint8_t before, own = 1u << vcpu % VCPUS, node;
     uint64_t line;
-    bool is_transfer;
+    bool is_transfer, is_remote;
 
     if (vcpu >= VCPUS || !vcpus[vcpu].counts)
         return;
     place = qemu_plugin_get_hwaddr(info, address);
     if (!place || qemu_plugin_hwaddr_is_io(place))
         return;
+    node = ((1u << per_node) - 1) << vcpu / per_node * per_node;
     line = qemu_plugin_hwaddr_phys_addr(place) / 64;
     if (line >= LINES)
         return;
     if (qemu_plugin_mem_is_store(info)) {
         before = atomic_exchange(&holders[line], own);
         is_transfer = before & ~own;
+        is_remote = before & ~node;
     } else {
         before = atomic_fetch_or(&holders[line], own);
         is_transfer = before && !(before & own);
+        is_remote = before && !(before & node);
     }
     vcpus[vcpu].transfers += is_transfer;
+    vcpus[vcpu].remote += is_remote;
 }
 
 static void translate(plugin_id id, struct qemu_plugin_tb *block)
@@ -139,9 +147,11 @@ static void translate(plugin_id id, struct qemu_plugin_tb *block)
 
 EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
 {
-    if (argc == 1 && !strncmp(argv[0], "out=", 4))
+    if (argc == 2 && !strncmp(argv[0], "out=", 4) && !strncmp(argv[1], "per_node=", 9)) {
         out = fopen(argv[0] + 4, "w");
-    if (!out)
+        per_node = strtoul(argv[1] + 9, NULL, 10);
+    }
+    if (!out || !per_node || per_node > VCPUS)
         return 1;
     instructions.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
     qemu_plugin_register_vcpu_tb_trans_cb(id, translate);

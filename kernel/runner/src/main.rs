@@ -26,7 +26,11 @@ usage: kernel-test [NAME..]        run all tests, or those of these names: whole
                                    readers and on 1 to 4 NUMA nodes, another task beside readers, and threads and
                                    requests inside the kernel; about four minutes
        kernel-test bench --inside  the last of these alone, in half a minute
-All need root, and the modules wellspring and wellspring_test. While it measures, the module's mode changes.
+       kernel-test bench --nodes [--quick]
+                                   readers on 1, 2, 3, 4 and all NUMA nodes, or last-level caches if topology=llc, and
+                                   a description of the machine: a text to send; about a minute
+All need root, and the modules wellspring and wellspring_test; --nodes needs the first alone. While it measures, the
+module's mode changes.
 Exit status: 0 success, 1 a test failed or an error, 2 wrong arguments, 3 a module is not loaded.";
 
 fn main() -> ExitCode {
@@ -35,6 +39,8 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["bench"] => bench::run(bench::FULL, false),
         ["bench", "--inside"] => bench::run(bench::SHORT, true),
+        ["bench", "--nodes"] => bench::run_nodes(bench::FULL),
+        ["bench", "--nodes", "--quick"] => bench::run_nodes(bench::QUICK),
         ["bench", "--quick"] => bench::run(bench::QUICK, false),
         ["--list"] => {
             tests().map(|tests| tests.iter().for_each(|test| println!("{}", test.name())))

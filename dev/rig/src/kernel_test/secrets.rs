@@ -332,13 +332,14 @@ const KINDS: [&str; 6] = [
     "pseudo",
 ];
 
-/// They read in turn where lines are counted.
-const READERS: usize = 4;
+/// The CPUs of a node. On each of 1 to all nodes they read in turn where lines are counted.
+const CPUS_OF_A_NODE: usize = 2;
 
 /// A turn, as the plugin counted it.
 struct Count {
     instructions: u64,
     transfers: u64,
+    remote: u64,
 }
 
 /// All of it. Returns the note for the table, and prints the counts.
@@ -347,7 +348,12 @@ pub(super) fn drill_counts(cache: &Cache, qemu: &Qemu, vm: Vm, root: &Path) -> R
     let plugin = folder.join("counts.so");
     build(&root.join("dev/rig/plugin/counts.c"), &plugin)?;
     let out = folder.join("out");
-    let argument = format!("file={},out={}", plugin.display(), out.display());
+    let argument = format!(
+        "file={},out={},per_node={CPUS_OF_A_NODE}",
+        plugin.display(),
+        out.display()
+    );
+    let nodes = vm.nodes;
     let mut vm = vm;
     vm.plugin = Some(&argument);
     let mut guest = qemu.start(&vm)?;
@@ -360,18 +366,23 @@ pub(super) fn drill_counts(cache: &Cache, qemu: &Qemu, vm: Vm, root: &Path) -> R
     };
     println!("instructions of a read of so many bytes: the least of {TURNS} turns");
     println!(
-        "lines that a read takes from another CPU, with {READERS} readers in turn: the median"
+        "lines that a read takes from another CPU, in brackets from another node, with readers in turn on the \
+         {CPUS_OF_A_NODE} CPUs of each of 1 to {nodes} nodes: the median of each reader, and their mean"
     );
     for kind in KINDS {
         let mut row = format!("{kind:>10}:  instructions");
         for (bytes, reads) in SIZES {
             row += &format!("  {bytes}: {}", counter.instructions(kind, bytes, reads)?);
         }
-        row += "  lines";
         for bytes in [16, 4096] {
-            let mut turns = counter.turns(kind, bytes, 1, READERS)?;
-            turns.sort_unstable_by_key(|count| count.transfers);
-            row += &format!("  {bytes}: {}", turns[turns.len() / 2].transfers);
+            row += &format!("  lines of {bytes}:");
+            for nodes in 1..=nodes {
+                let readers = nodes * CPUS_OF_A_NODE;
+                let turns = counter.turns(kind, bytes, 1, readers)?;
+                let all = mean_of_medians(&turns, readers, |turn| turn.transfers);
+                let remote = mean_of_medians(&turns, readers, |turn| turn.remote);
+                row += &format!("  {all:.1} ({remote:.1})");
+            }
         }
         println!("{row}");
     }
@@ -381,6 +392,22 @@ pub(super) fn drill_counts(cache: &Cache, qemu: &Qemu, vm: Vm, root: &Path) -> R
     guest.end()?;
     fs::remove_dir_all(&folder).map_err(at(folder.display()))?;
     Ok(format!("{} kinds of reads counted", KINDS.len()))
+}
+
+/// The readers have their turns one after the other, and a timer interrupt falls into some of them.
+fn mean_of_medians(turns: &[Count], readers: usize, count: fn(&Count) -> u64) -> f64 {
+    let median = |reader| {
+        let mut counts: Vec<u64> = turns
+            .iter()
+            .skip(reader)
+            .step_by(readers)
+            .map(count)
+            .collect();
+        counts.sort_unstable();
+        counts.get(counts.len() / 2).copied().unwrap_or_default()
+    };
+    let medians = (0..readers).map(median);
+    medians.sum::<u64>() as f64 / readers as f64
 }
 
 /// Builds the plugin by this machine's compiler.
@@ -438,12 +465,13 @@ impl Counter<'_> {
     }
 }
 
-/// A line of the plugin: the CPU, instructions, transfers.
+/// A line of the plugin: the CPU, instructions, transfers, and those from another node.
 fn parse(line: &str) -> Option<Count> {
     let mut numbers = line.split(' ').skip(1).map(|word| word.parse().ok());
     Some(Count {
         instructions: numbers.next()??,
         transfers: numbers.next()??,
+        remote: numbers.next()??,
     })
 }
 
@@ -517,10 +545,22 @@ CPU#1
     }
 
     #[test]
-    fn a_line_of_the_plugin_has_a_cpu_and_two_counts() {
-        let count = parse("3 28500 4").unwrap();
-        assert_eq!((count.instructions, count.transfers), (28500, 4));
-        for half in ["", "3", "3 28500", "3 28500 ", "3 28500 x"] {
+    fn each_reader_has_its_median_and_a_timer_in_one_turn_changes_nothing() {
+        let turn = |transfers| Count {
+            instructions: 0,
+            transfers,
+            remote: 0,
+        };
+        let turns = [4, 0, 4, 0, 90, 0].map(turn);
+        assert_eq!(mean_of_medians(&turns, 2, |turn| turn.transfers), 2.0);
+    }
+
+    #[test]
+    fn a_line_of_the_plugin_has_a_cpu_and_three_counts() {
+        let count = parse("3 28500 4 2").unwrap();
+        let counts = (count.instructions, count.transfers, count.remote);
+        assert_eq!(counts, (28500, 4, 2));
+        for half in ["", "3", "3 28500", "3 28500 4", "3 28500 4 ", "3 28500 4 x"] {
             assert!(parse(half).is_none(), "{half}");
         }
     }

@@ -1,10 +1,11 @@
 //! The cost of reads from the kernel module, on this machine.
 //!
-//! `readers` measures threads that read a device file, beside another task and the harvester. Threads of the kernel that read,
-//! and requests inside the kernel, are below.
+//! `readers` measures threads that read a device file, beside another task and the harvester; `nodes` has them on the CPUs of more
+//! and more nodes. Threads of the kernel that read, and requests inside the kernel, are below.
 //!
 //! All cases of a part have their turn in every round. A figure is the median over the rounds.
 
+mod nodes;
 mod readers;
 
 use crate::ioctl::{self, Measure, Speed};
@@ -24,14 +25,8 @@ const MOST_READERS: usize = 8;
 /// The bytes of a long read. The module makes them in pieces of a page.
 const LONG_BYTES: usize = 16384;
 
-/// The most nodes, as published.
-const MOST_NODES: usize = 4;
-
 /// The readers beside another task, as published.
 const READERS_BESIDE: usize = 3;
-
-/// The bytes of a short read: a key.
-const SHORT_BYTES: usize = 32;
 
 /// Measures and prints. `inside` is for the figures of threads of the kernel alone.
 pub(crate) fn run(pace: Pace, inside: bool) -> Result<(), Failure> {
@@ -41,7 +36,7 @@ pub(crate) fn run(pace: Pace, inside: bool) -> Result<(), Failure> {
     if !inside {
         print!("{}", long_reads(pace, &mode)?);
         print!("{}", beside_readers(pace, &mode)?);
-        print!("{}", short_reads(pace, &mode)?);
+        print!("{}", nodes::short_reads(pace, &mode)?);
     }
     print!("{}", sizes_inside(&tests, pace)?);
     print!("{}", readers_inside(&tests, pace)?);
@@ -49,6 +44,12 @@ pub(crate) fn run(pace: Pace, inside: bool) -> Result<(), Failure> {
         "{}",
         requests_inside(&measure_requests(&tests, pace, &mode)?)
     );
+    Ok(())
+}
+
+/// Prints the report on readers of nodes.
+pub(crate) fn run_nodes(pace: Pace) -> Result<(), Failure> {
+    print!("{}", nodes::report(pace)?);
     Ok(())
 }
 
@@ -127,34 +128,6 @@ fn beside_readers(pace: Pace, mode: &ModeGuard) -> Result<String, Failure> {
     ))
 }
 
-/// Readers on the CPUs of 1 to 4 nodes, as will-it-scale has them: one on each CPU.
-fn short_reads(pace: Pace, mode: &ModeGuard) -> Result<String, Failure> {
-    let cpus = readers::cpus_of_nodes();
-    let group = |count: usize| cpus[..count].concat().into_iter().map(Some).collect();
-    let groups: Vec<Group> = (1..=cpus.len().min(MOST_NODES)).map(group).collect();
-    let rows = readers::measure(&groups, SHORT_BYTES, pace, mode)?;
-    let mut lines = Vec::new();
-    for (row, group) in rows.iter().zip(&groups) {
-        let mut line = vec![format!("{} ({} CPUs)", lines.len() + 1, group.len())];
-        for (cell, first) in row.iter().zip(&rows[0]) {
-            let all_per_s = cell.each_per_s() * group.len() as f64;
-            let on_one_node = first.each_per_s() * groups[0].len() as f64;
-            let ratio = all_per_s / on_one_node;
-            line.push(format!("{ratio:.2} ({})", digits(all_per_s / 1e3)));
-        }
-        lines.push(line);
-    }
-    for (nodes, row) in (1..).zip(&rows) {
-        lines.push(line(format!("{nodes}, locks in 1000 reads"), row, locks));
-    }
-    Ok(table(
-        "reads of 32 bytes by a reader on each CPU, times those on one node (in brackets: thousands a second)",
-        &[&["nodes"], &SUBJECTS[..]].concat(),
-        lines,
-        "will-it-scale published 1, 0.75, 0.55, 0.42 with one lock, and 1, 2, 2.4, 3 without.",
-    ))
-}
-
 /// One thread of the kernel, with several sizes.
 fn sizes_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
     const SIZES: [u32; 4] = [16, 32, 256, 4096];
@@ -188,7 +161,7 @@ fn sizes_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
 
 /// Threads of the kernel beside each other, up to one for each CPU.
 fn readers_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
-    let cpus = readers::cpus_of_nodes().concat().len().min(MOST_READERS) as u32;
+    let cpus = nodes::cpus_of_nodes().concat().len().min(MOST_READERS) as u32;
     let ways = &WAYS[..5];
     let of_count = |readers| {
         ways.iter()

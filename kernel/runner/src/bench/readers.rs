@@ -1,5 +1,5 @@
 //! Threads that read a device file, and another task and the harvester beside them: how much is measured, in which mode of the
-//! module, and how often a read took the lock of a node.
+//! module, how often a read took the lock of a node, and how long it waited.
 
 use crate::test::{DEVICE, Failure};
 use rustix::fs::{Mode, OFlags, open};
@@ -38,9 +38,17 @@ impl Cell {
 
     /// How often 1000 reads took the lock of a node, and how often that was not free.
     pub(super) fn locks_of_1000_reads(&self) -> Option<(f64, f64)> {
-        let share = |count: u64| 1000.0 * count as f64 / self.reads.max(1) as f64;
         let locks = self.locks?;
-        Some((share(locks.taken), share(locks.contended)))
+        Some((self.of_1000(locks.taken), self.of_1000(locks.contended)))
+    }
+
+    /// How long 1000 reads waited for locks of nodes.
+    pub(super) fn wait_us_of_1000_reads(&self) -> Option<f64> {
+        Some(self.of_1000(self.locks?.wait_ns) / 1e3)
+    }
+
+    fn of_1000(&self, count: u64) -> f64 {
+        1000.0 * count as f64 / self.reads.max(1) as f64
     }
 
     /// Adds a round: the reads of each reader, and its seconds.
@@ -59,6 +67,7 @@ impl Cell {
             let sum = self.locks.get_or_insert_default();
             sum.taken += locks.taken;
             sum.contended += locks.contended;
+            sum.wait_ns += locks.wait_ns;
         }
     }
 }
@@ -246,6 +255,8 @@ struct Locks {
     pub(super) taken: u64,
     /// How often the lock was not free.
     pub(super) contended: u64,
+    /// How long all readers waited for it.
+    pub(super) wait_ns: u64,
 }
 
 impl Locks {
@@ -259,6 +270,7 @@ impl Locks {
         Locks {
             taken: self.taken.saturating_sub(before.taken),
             contended: self.contended.saturating_sub(before.contended),
+            wait_ns: self.wait_ns.saturating_sub(before.wait_ns),
         }
     }
 }
@@ -269,11 +281,13 @@ fn parse_table(table: &str) -> Option<Locks> {
     let names: Vec<&str> = lines.next()?.split_whitespace().collect();
     let column = |name: &str| names.iter().position(|other| *other == name);
     let (taken, contended) = (column("reservations")?, column("contended")?);
+    let wait_ns = column("lock_wait_ns")?;
     let mut sum = Locks::default();
     for line in lines {
         let cells: Vec<&str> = line.split_whitespace().collect();
         sum.taken += cells.get(taken)?.parse::<u64>().ok()?;
         sum.contended += cells.get(contended)?.parse::<u64>().ok()?;
+        sum.wait_ns += cells.get(wait_ns)?.parse::<u64>().ok()?;
     }
     Some(sum)
 }
@@ -319,39 +333,6 @@ impl Drop for ModeGuard {
     fn drop(&mut self) {
         let _ = fs::write(PARAMETER, &self.former);
     }
-}
-
-// ---- nodes ----
-// The CPUs of each NUMA node.
-
-/// The CPUs of each node that has some. One node where the system names none.
-pub(super) fn cpus_of_nodes() -> Vec<Vec<usize>> {
-    let list = |path: String| {
-        fs::read_to_string(path)
-            .ok()
-            .and_then(|text| parse_list(&text))
-    };
-    let nodes = list("/sys/devices/system/node/online".into()).unwrap_or_default();
-    let cpus = nodes
-        .into_iter()
-        .filter_map(|node| list(format!("/sys/devices/system/node/node{node}/cpulist")));
-    let with_cpus: Vec<Vec<usize>> = cpus.filter(|cpus| !cpus.is_empty()).collect();
-    if !with_cpus.is_empty() {
-        return with_cpus;
-    }
-    let all = list("/sys/devices/system/cpu/online".into());
-    all.into_iter().collect()
-}
-
-/// A list as Linux writes it: `0-3,8`.
-fn parse_list(list: &str) -> Option<Vec<usize>> {
-    let mut numbers = Vec::new();
-    for part in list.trim().split(',').filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-        numbers.extend(first..=last);
-    }
-    Some(numbers)
 }
 
 // ---- pace ----
@@ -409,10 +390,12 @@ mod tests {
         let locks = Locks {
             taken: 8,
             contended: 2,
+            wait_ns: 4000,
         };
         cell.add(&[(1, 2.0), (3, 2.0)], Some(locks));
         assert_eq!((cell.each_per_s(), cell.spread()), (1.0, 1.0));
         assert_eq!(cell.locks_of_1000_reads(), Some((2000.0, 500.0)));
+        assert_eq!(cell.wait_us_of_1000_reads(), Some(1000.0));
         assert_eq!(Cell::default().locks_of_1000_reads(), None);
     }
 
@@ -440,22 +423,15 @@ mod tests {
 
     #[test]
     fn the_columns_of_all_nodes_are_added_up_by_their_names() {
-        let table = "node contended reservations\n0 1 10\n1 2 20\n";
+        let table = "node contended reservations lock_wait_ns\n0 1 10 5\n1 2 20 6\n";
         let sum = Locks {
             taken: 30,
             contended: 3,
+            wait_ns: 11,
         };
         assert_eq!(parse_table(table), Some(sum));
         assert_eq!(parse_table("node reservations\n0 10\n"), None);
         assert_eq!(parse_table(""), None);
         assert_eq!(sum.since(sum), Locks::default());
-    }
-
-    #[test]
-    fn lists_have_ranges_and_may_be_empty() {
-        assert_eq!(parse_list("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
-        assert_eq!(parse_list("\n"), Some(vec![]));
-        assert_eq!(parse_list("x"), None);
-        assert!(!cpus_of_nodes().is_empty());
     }
 }
