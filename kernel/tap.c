@@ -608,7 +608,7 @@ EXPORT_PER_CPU_SYMBOL_GPL(wellspring_pseudo_sum);
 void wellspring_get_pseudo_bytes(void *buf, size_t len)
 {
 	u64 steps = DIV_ROUND_UP((u64)len, sizeof(u64)) * WELLSPRING_PSEUDO_STEP;
-	u64 sum = this_cpu_add_return(wellspring_pseudo_sum, steps) - steps;
+	u64 sum = wellspring_pseudo_add(steps) - steps;
 	__le64 word;
 
 	for (; len >= sizeof(word); len -= sizeof(word)) {

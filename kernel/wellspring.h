@@ -6,6 +6,7 @@
 #ifndef WELLSPRING_H
 #define WELLSPRING_H
 
+#include <linux/atomic.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
 
@@ -43,8 +44,19 @@ static inline int __must_check wellspring_get_u32(u32 *number)
 /* 2^64 divided by the golden ratio, and odd: so that 2^64 sums come before one comes again. */
 #define WELLSPRING_PSEUDO_STEP 0x9e3779b97f4a7c15ULL
 
-/* For the function below alone: a sum of steps for each CPU. */
+/* For the functions below alone: a sum of steps for each CPU. */
 DECLARE_PER_CPU(u64, wellspring_pseudo_sum);
+
+/* Adds to the sum of this CPU. Returns the new one. */
+static __always_inline u64 wellspring_pseudo_add(u64 steps)
+{
+#ifdef CONFIG_UML
+	/* There an addition for this CPU makes two system calls. Any CPU may make this one. */
+	return atomic64_add_return(steps, (atomic64_t *)raw_cpu_ptr(&wellspring_pseudo_sum));
+#else
+	return this_cpu_add_return(wellspring_pseudo_sum, steps);
+#endif
+}
 
 /* The finish of SplitMix64: no two sums give the same number. */
 static __always_inline u64 wellspring_pseudo_number(u64 sum)
@@ -64,8 +76,7 @@ static __always_inline u64 wellspring_pseudo_number(u64 sum)
  */
 static __always_inline u64 wellspring_get_pseudo_u64(void)
 {
-	return wellspring_pseudo_number(this_cpu_add_return(wellspring_pseudo_sum,
-							    WELLSPRING_PSEUDO_STEP));
+	return wellspring_pseudo_number(wellspring_pseudo_add(WELLSPRING_PSEUDO_STEP));
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/interrupt.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -323,12 +324,92 @@ static bool all_had_a_turn(void *argument)
 	return true;
 }
 
+/*
+ * How late a softirq comes on the CPU of the first reader: from the hard interrupt that raises it
+ * to its first instruction.
+ */
+
+#define MOST_DELAYS (1 << 17)
+#define DELAY_PERIOD_NS 50000
+
+static struct {
+	struct tasklet_struct tasklet;
+	u64 since_ns;
+	bool is_raised;
+	u32 count;
+	u32 *ns;
+} delays;
+
+static void softirq_came(struct tasklet_struct *unused)
+{
+	delays.ns[delays.count] = min_t(u64, ktime_get_ns() - delays.since_ns, U32_MAX);
+	if (delays.count < MOST_DELAYS - 1)
+		delays.count++;
+	WRITE_ONCE(delays.is_raised, false);
+}
+
+/* In a hard interrupt of this CPU, as the softirq is: no other CPU takes part. */
+static void raise_there(int cpu, void *first_cpu)
+{
+	if (cpu != *(int *)first_cpu || READ_ONCE(delays.is_raised))
+		return;
+	delays.is_raised = true;
+	delays.since_ns = ktime_get_ns();
+	tasklet_hi_schedule(&delays.tasklet);
+}
+
+static int delays_start(struct timers *timers)
+{
+	int error;
+
+	delays.ns = vmalloc(MOST_DELAYS * sizeof(*delays.ns));
+	if (!delays.ns)
+		return -ENOMEM;
+	delays.count = 0;
+	delays.is_raised = false;
+	tasklet_setup(&delays.tasklet, softirq_came);
+	/* A CPU that goes would take its timer with it. */
+	cpus_read_lock();
+	error = timers_start(timers);
+	if (!error)
+		return 0;
+	cpus_read_unlock();
+	vfree(delays.ns);
+	return error;
+}
+
+/* Writes the median, the 99th percentile and the longest. */
+static void delays_stop(struct timers *timers, struct wellspring_test_speed *request)
+{
+	timers_stop(timers);
+	cpus_read_unlock();
+	tasklet_kill(&delays.tasklet);
+	request->delays = delays.count;
+	if (delays.count) {
+		u32 last = delays.count - 1;
+
+		sort(delays.ns, delays.count, sizeof(*delays.ns), compare_turns, NULL);
+		request->delay_ns[0] = delays.ns[last / 2];
+		request->delay_ns[1] = delays.ns[last - last / 100];
+		request->delay_ns[2] = delays.ns[last];
+	}
+	vfree(delays.ns);
+}
+
 static int run_readers(struct wellspring_test_speed *request, struct speed_reader *readers)
 {
-	int error = make_readers(readers, request);
+	int error = make_readers(readers, request), first_cpu = cpumask_first(cpu_online_mask);
+	struct timers timers = { .function = raise_there, .argument = &first_cpu,
+				 .period_ns = DELAY_PERIOD_NS };
 	struct speed_counts before = take_counts(), after;
+	bool is_timed = false;
 	u32 number;
 
+	if (request->delays && !error) {
+		error = delays_start(&timers);
+		is_timed = !error;
+	}
+	request->delays = 0;
 	for (number = 0; number < request->readers && !error; number++)
 		wake_up_process(readers[number].task);
 	if (!error) {
@@ -336,6 +417,8 @@ static int run_readers(struct wellspring_test_speed *request, struct speed_reade
 		if (!wait_until(all_had_a_turn, readers))
 			error = -ETIMEDOUT;
 	}
+	if (is_timed)
+		delays_stop(&timers, request);
 	for (number = 0; number < request->readers; number++)
 		if (readers[number].task)
 			kthread_stop(readers[number].task);

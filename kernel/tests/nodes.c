@@ -242,13 +242,18 @@ static bool has_page(int numa_node)
 	return page;
 }
 
-/* Whether it is the first CPU of its NUMA node, or of its cache there. */
+/* Whether two CPUs are of one NUMA node, and of one cache there: they share a node. */
+static bool are_together(int one, int other)
+{
+	return cpu_to_node(one) == cpu_to_node(other) && ws_cache(one) == ws_cache(other);
+}
+
 static bool is_first_there(int cpu)
 {
 	int other;
 
 	for_each_online_cpu(other)
-		if (cpu_to_node(other) == cpu_to_node(cpu) && ws_cache(other) == ws_cache(cpu))
+		if (are_together(other, cpu))
 			break;
 	return other == cpu;
 }
@@ -735,21 +740,21 @@ static int hotplug_nodes(struct report *report)
 	return passed(report, "%u nodes retired and made again", CYCLES);
 }
 
-/* Whether a NUMA node has a node of ours other than the root, which never leaves. */
-static bool is_served(int numa_node)
+/* Whether a CPU's NUMA node or cache has a node other than the root, which never leaves. */
+static bool is_served(int cpu)
 {
 	struct ws_node_statistics node;
 	unsigned int number;
 
 	for (number = 1; number < ws_nodes_count(); number++)
 		if (ws_nodes_statistics(number, &node) &&
-		    node.numa_node == numa_node)
+		    node.numa_node == cpu_to_node(cpu) && node.cache == ws_cache(cpu))
 			return true;
 	return false;
 }
 
-/* NULL, or what is wrong after all these CPUs of a NUMA node went and came back. */
-static const char *cycle_all(int numa_node, const struct cpumask *cpus)
+/* NULL, or what is wrong after all CPUs that share the node of @last went and came back. */
+static const char *cycle_all(int last, const struct cpumask *cpus)
 {
 	const char *wrong = NULL;
 	u64 mixed;
@@ -760,7 +765,7 @@ static const char *cycle_all(int numa_node, const struct cpumask *cpus)
 	for_each_cpu(cpu, cpus)
 		if (!wrong && remove_cpu(cpu))
 			wrong = "a CPU does not go";
-	if (!wrong && is_served(numa_node))
+	if (!wrong && is_served(last))
 		wrong = "a node without CPUs stays";
 	ws_reseed();
 	if (!wrong && mixed_events() == mixed)
@@ -768,33 +773,35 @@ static const char *cycle_all(int numa_node, const struct cpumask *cpus)
 	for_each_cpu(cpu, cpus)
 		if (!cpu_online(cpu) && return_cpu(cpu) && !wrong)
 			wrong = "a CPU does not come back";
-	if (!wrong && !is_served(numa_node))
+	if (!wrong && !is_served(last))
 		wrong = "the node does not come back";
 	return wrong;
 }
 
-/* All CPUs of a NUMA node go, with its node, and come back, while all others read. */
+/* All CPUs of a node go, and the node with them, and come back, while all others read. */
 static int hotplug_all_cpus(struct report *report)
 {
-	int numa_node = cpu_to_node(cpumask_last(cpu_online_mask));
+	int cpu, last = cpumask_last(cpu_online_mask);
 	struct workers workers;
 	cpumask_var_t cpus;
 	const char *wrong;
 	long repeats;
 
 	if (!IS_ENABLED(CONFIG_HOTPLUG_CPU) || ws_nodes_count() < 2 ||
-	    !is_served(numa_node))
+	    !is_served(last))
 		return skipped(report, "this machine has one node");
 	errors = 0;
-	if (!alloc_cpumask_var(&cpus, GFP_KERNEL))
+	if (!zalloc_cpumask_var(&cpus, GFP_KERNEL))
 		return failed(report, "no memory");
 	if (value_set_init(&values, VALUES)) {
 		free_cpumask_var(cpus);
 		return failed(report, "no memory");
 	}
-	cpumask_copy(cpus, cpumask_of_node(numa_node));
+	for_each_online_cpu(cpu)
+		if (are_together(cpu, last))
+			cpumask_set_cpu(cpu, cpus);
 	wrong = workers_start(&workers, 1, read_node, NULL) ?
-		"no workers" : cycle_all(numa_node, cpus);
+		"no workers" : cycle_all(last, cpus);
 	if (workers.count)
 		workers_stop(&workers);
 	repeats = value_sets_repeats(&values, 1);
@@ -805,8 +812,7 @@ static int hotplug_all_cpus(struct report *report)
 	if (wrong)
 		return failed(report, "%s; %ld values, errors %u", wrong,
 			      repeats, errors);
-	return passed(report, "NUMA node %d lost its node and got one again",
-		      numa_node);
+	return passed(report, "the node of CPU %d went with its CPUs and came back", last);
 }
 
 const struct test hotplug_tests[] = {

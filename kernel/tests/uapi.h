@@ -131,7 +131,9 @@ enum wellspring_test_way {
 /*
  * Has 1 to 64 threads, on the CPUs in turn, read 8 bytes to 1 MiB for @ms, at most 10000. @ns:
  * of all threads together, as are @reads. @turn_ns: for @turn_reads reads, of each thread its
- * median. @lock_wait_ns: for locks of nodes, of all readers.
+ * median. @lock_wait_ns: for locks of nodes, of all readers. If @delays is not 0: how many softirqs
+ * were raised by interrupts of the first reader's CPU, and the median, the 99th percentile and the
+ * longest time until they ran.
  */
 struct wellspring_test_speed {
 	__u32 way;
@@ -146,6 +148,9 @@ struct wellspring_test_speed {
 	__u64 harvester_ns;
 	__u64 turn_ns;
 	__u64 turn_reads;
+	__u64 delay_ns[3];
+	__u32 delays;
+	__u32 unused;
 };
 #define WELLSPRING_TEST_SPEED	_IOWR('R', 0x78, struct wellspring_test_speed)
 

@@ -98,6 +98,9 @@ pub(crate) struct Speed {
     pub(crate) harvester_ns: u64,
     pub(crate) turn_ns: u64,
     pub(crate) turn_reads: u64,
+    pub(crate) delay_ns: [u64; 3],
+    pub(crate) delays: u32,
+    pub(crate) unused: u32,
 }
 
 pub(crate) const SAVE: Opcode = opcode::read_write::<Seed>(GROUP, 0x60);

@@ -128,8 +128,8 @@ pub(super) fn drill(
     ))
 }
 
-/// Runs both measurements where there are four nodes, prints the one on nodes, and checks that the other measured everything. An emulator's times say
-/// nothing, so the table gets the counts of locks alone.
+/// Runs both measurements where there are four nodes, and prints the one on nodes. The other must have measured everything. An
+/// emulator's times say nothing, so the table gets the counts of locks alone.
 fn bench(guest: &mut Guest) -> Result<String> {
     let has_4_nodes = guest.run("[ -d /sys/devices/system/node/node3 ]")?.status == 0;
     if !has_4_nodes {

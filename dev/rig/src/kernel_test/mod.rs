@@ -410,8 +410,9 @@ struct Shape {
 /// QEMU's fullest CPU model.
 const MAX: &str = "max";
 
-/// The same as if Intel had made it.
-const MAX_OF_INTEL: &str = "max,vendor=GenuineIntel,la57=off";
+/// The same as if Intel had made it: then QEMU tells Linux of a cache for each die. With dies it would have the leaf 1fh too, and
+/// ends when Linux asks for more of that than there is.
+const MAX_OF_INTEL: &str = "max,vendor=GenuineIntel,level=13,la57=off";
 
 /// The oldest model of the processor.
 const OLDEST: &str = "oldest";
@@ -434,7 +435,6 @@ impl Shape {
         vm.layout = self.layout;
         if processor == Processor::X86_64 && self.dies > 1 {
             vm.dies = self.dies;
-            // Linux finds the caches of a die by Intel's way of asking.
             vm.cpu = MAX_OF_INTEL;
         }
         vm

@@ -1,7 +1,7 @@
 //! The cost of reads from the kernel module, on this machine.
 //!
-//! `readers` measures threads that read a device file, beside another task and the harvester; `nodes` has them on the CPUs of more
-//! and more nodes. Threads of the kernel that read, and requests inside the kernel, are below.
+//! `readers` measures threads that read a device file, beside another task and the harvester; `nodes` has them on the CPUs of
+//! more and more nodes. Threads of the kernel that read, and requests inside the kernel, are below.
 //!
 //! All cases of a part have their turn in every round. A figure is the median over the rounds.
 
@@ -40,6 +40,7 @@ pub(crate) fn run(pace: Pace, inside: bool) -> Result<(), Failure> {
     }
     print!("{}", sizes_inside(&tests, pace)?);
     print!("{}", readers_inside(&tests, pace)?);
+    print!("{}", delays_inside(&tests, pace)?);
     print!(
         "{}",
         requests_inside(&measure_requests(&tests, pace, &mode)?)
@@ -195,6 +196,44 @@ fn readers_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
     ))
 }
 
+/// Softirqs beside a thread of the kernel on the same CPU, with sections and without.
+fn delays_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
+    let mut samples = [const { Vec::new() }; BESIDE.len()];
+    for _ in 0..pace.rounds {
+        for ((way, bytes, _), samples) in BESIDE.iter().zip(&mut samples) {
+            let mut speed = Speed {
+                way: *way,
+                readers: 1,
+                bytes: *bytes,
+                ms: 200,
+                delays: 1,
+                ..Speed::default()
+            };
+            ioctl::speed(tests, &mut speed).map_err(|error| Failure::work(TEST_DEVICE, error))?;
+            samples.push(speed);
+        }
+    }
+    let line = |((_, _, name), samples): (&(u32, u32, &str), &Vec<Speed>)| {
+        let of = |figure: fn(&Speed) -> u64| samples.iter().map(move |s| figure(s) as f64);
+        let median_of = |figure| median(&of(figure).collect::<Vec<f64>>());
+        let longest = of(|speed| speed.delay_ns[2]).fold(0.0, f64::max);
+        let figures = [
+            of(|speed| u64::from(speed.delays)).sum(),
+            median_of(|speed| speed.delay_ns[0]),
+            median_of(|speed| speed.delay_ns[1]),
+            longest,
+        ];
+        let name = [(*name).to_owned()];
+        name.into_iter().chain(figures.map(digits)).collect()
+    };
+    Ok(table(
+        "ns from a hard interrupt to the softirq that it raises, beside a thread on the same CPU",
+        &["the thread makes", "softirqs", "median", "p99", "longest"],
+        BESIDE.iter().zip(&samples).map(line).collect(),
+        "Medians of the rounds; the longest of all. Sections of the module disable softirqs, and make at most 4096 bytes.",
+    ))
+}
+
 fn requests_inside(rows: &[Row]) -> String {
     let line = |row: &Row| {
         let figures = [row.each_ns, row.mb_s, row.switches].map(digits);
@@ -221,6 +260,15 @@ const WAYS: [(u32, &str); 6] = [
     (3, "per-cpu"),
     (4, "get_random_bytes"),
     (5, "pseudo"),
+];
+
+/// The work of a thread beside softirqs: a way to read, and its bytes at a time.
+const BESIDE: [(u32, u32, &str); 5] = [
+    (5, 16384, "pseudo bytes, in no section"),
+    (4, 16384, "get_random_bytes(), 16 KiB"),
+    (3, 32, "32 bytes from a tap, 1024 in a section"),
+    (3, 1024, "1 KiB in a section"),
+    (3, 16384, "16 KiB in sections of 4 KiB"),
 ];
 
 /// The ways to make a number of 8 bytes.
