@@ -158,6 +158,14 @@ pub fn faults(config: &Config) -> Vec<String> {
     for file in &config.engine.noise_files {
         check("[engine] noise_files", is_noise(file));
     }
+    for file in config.engine.noise_credit.keys() {
+        let is_named = config.engine.noise_files.contains(file);
+        let unnamed = || format!("{} is not in noise_files", file.display());
+        check(
+            "[engine] noise_credit",
+            is_named.then_some(()).ok_or_else(unnamed),
+        );
+    }
     check("[files] mount", is_mount_point(&config.files.mount));
     if config.page.serve {
         check("[page] path", has_folder(config, &config.page.path));

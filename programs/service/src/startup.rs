@@ -132,7 +132,8 @@ fn open_page(config: &Config, doors: &Doors) -> Page {
         .unwrap_or_else(Page::without_file)
 }
 
-/// The sources of every engine, and the noise files. These are credited nothing: the service cannot know what is in them.
+/// The sources of every engine, and the noise files. These are credited what the operator claims: the service cannot know what
+/// is in them.
 fn open_sources(config: &Config, doors: &Doors) -> Vec<Arc<dyn Source>> {
     let mut sources = wellspring_sources::all();
     for source in &mut sources {
@@ -141,7 +142,9 @@ fn open_sources(config: &Config, doors: &Doors) -> Vec<Arc<dyn Source>> {
         }
     }
     for path in &config.engine.noise_files {
-        let file = NoiseFile::open(path, MinEntropy::NONE);
+        let claim = config.engine.noise_credit.get(path);
+        let claim = claim.map_or(MinEntropy::NONE, |credit| credit.get());
+        let file = NoiseFile::open(path, claim);
         let file = doors.tried("noise", path.display(), file);
         sources.extend(file.map(|file| Arc::new(file) as Arc<dyn Source>));
     }

@@ -4,12 +4,13 @@
 
 mod values;
 
-pub use values::{Address, Bounded, FileMode, Level, PrfName};
+pub use values::{Address, Bounded, FileMode, Level, NoiseCredit, PrfName};
 
 use crate::doors::Door;
 use core::fmt;
 use core::ops::Range;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -110,9 +111,11 @@ pub struct EngineSection {
     /// The file that carries seeds over a reboot; empty: none. systemd's folder for it is the default where there is
     /// one.
     pub seed_file: PathBuf,
-    /// Devices or named pipes whose noise is mixed in without credit, at most 10.
+    /// Devices or named pipes whose noise is mixed in, at most 10.
     #[serde(deserialize_with = "values::noise_files")]
     pub noise_files: Vec<PathBuf>,
+    /// The operator's claim for each of these files, in bits of min-entropy a byte. A file without a claim is credited nothing.
+    pub noise_credit: BTreeMap<PathBuf, NoiseCredit>,
 }
 
 impl Default for EngineSection {
@@ -123,6 +126,7 @@ impl Default for EngineSection {
             prf: PrfName::default(),
             seed_file: folder.map_or(PathBuf::new(), |folder| Path::new(&folder).join("seed")),
             noise_files: Vec::new(),
+            noise_credit: BTreeMap::new(),
         }
     }
 }
@@ -477,6 +481,16 @@ mod tests {
                 (2, 15),
                 "more files than the engine has room for",
             ),
+            (
+                "[engine]\nnoise_credit = { \"/dev/x\" = 8.5 }\n",
+                (2, 29),
+                "more than 8 bits a byte",
+            ),
+            (
+                "[engine]\nnoise_credit = { \"/dev/x\" = \"1\" }\n",
+                (2, 29),
+                "text for a claim",
+            ),
         ];
         for (text, expected, what) in mistakes {
             assert_eq!(place(text), expected, "{what}");
@@ -485,7 +499,8 @@ mod tests {
 
     #[test]
     fn what_is_printed_is_read_again_as_the_same() {
-        let text = "[egd]\nlisten = [\"127.0.0.1:7\", \"/run/x.sock\"]\n[engine]\nmode = \"per-node\"\nprf = \"chacha20\"\n";
+        let text = "[egd]\nlisten = [\"127.0.0.1:7\", \"/run/x.sock\"]\n[engine]\nmode = \"per-node\"\nprf = \"chacha20\"\n\
+                    noise_credit = { \"/dev/x\" = 0.125, \"/dev/y\" = 8 }\n";
         let config = parse(Path::new("x"), text).unwrap();
         let printed = toml::to_string_pretty(&config).unwrap();
         assert_eq!(

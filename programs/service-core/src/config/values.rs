@@ -5,7 +5,7 @@ use core::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use wellspring::{Mode, Prf};
+use wellspring::{MinEntropy, Mode, Prf};
 
 /// A whole number from `LEAST` to `MOST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -117,6 +117,38 @@ pub(super) fn noise_files<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Path
         )));
     }
     Ok(files)
+}
+
+/// An operator's claim for a noise file: 0 to 8 bits of min-entropy a byte, kept in 256ths, rounded down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct NoiseCredit(u16);
+
+impl NoiseCredit {
+    /// The claim.
+    pub const fn get(self) -> MinEntropy {
+        MinEntropy::per_byte_256ths(self.0)
+    }
+}
+
+impl TryFrom<f64> for NoiseCredit {
+    type Error = String;
+
+    fn try_from(bits: f64) -> Result<Self, String> {
+        if (0.0..=8.0).contains(&bits) {
+            Ok(Self((bits * 256.0) as u16))
+        } else {
+            Err(format!(
+                "{bits} is out of range: 0 to 8 bits a byte are allowed"
+            ))
+        }
+    }
+}
+
+impl From<NoiseCredit> for f64 {
+    fn from(credit: NoiseCredit) -> Self {
+        Self::from(credit.0) / 256.0
+    }
 }
 
 /// Where a socket listens: a path, a loopback address with a port, or a vsock port. Bytes on a network could be read by

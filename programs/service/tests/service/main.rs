@@ -13,6 +13,7 @@
 //! config      the command line, the configuration, the man pages
 //! manners     systemd, ends of all kinds, what cannot be opened, a service that is killed in its start
 //! views       sources that fail, as an operator sees them, in the test's own process
+//! noise       the operator's noise files: claims, faulty devices, a TPM and a token
 //! watchdog    signs of life while a thread is stuck, a source that does not answer, a clock that jumps
 //! faults      what the system refuses: a full disk, no permission, no /dev/fuse
 //!
@@ -38,6 +39,7 @@ mod hypervisor;
 mod impostors;
 mod kernel;
 mod manners;
+mod noise;
 mod places;
 mod residue;
 mod sockets;
