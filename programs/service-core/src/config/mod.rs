@@ -113,6 +113,8 @@ pub struct EngineSection {
     /// Devices or named pipes whose noise is mixed in without credit, at most 10.
     #[serde(deserialize_with = "values::noise_files")]
     pub noise_files: Vec<PathBuf>,
+    /// The seconds between two self-tests.
+    pub self_test_interval_s: Bounded<1, 86_400, 600>,
 }
 
 impl Default for EngineSection {
@@ -123,6 +125,7 @@ impl Default for EngineSection {
             prf: PrfName::default(),
             seed_file: folder.map_or(PathBuf::new(), |folder| Path::new(&folder).join("seed")),
             noise_files: Vec::new(),
+            self_test_interval_s: Bounded::default(),
         }
     }
 }

@@ -14,6 +14,7 @@
 //! manners     systemd, ends of all kinds, what cannot be opened, a service that is killed in its start
 //! views       sources that fail, as an operator sees them, in the test's own process
 //! watchdog    signs of life while a thread is stuck, a source that does not answer, a clock that jumps
+//! self_test   a bit that flips in the running service, and in its file
 //! faults      what the system refuses: a full disk, no permission, no /dev/fuse
 //!
 //! users       the user that the service becomes, and what it can do then
@@ -40,6 +41,7 @@ mod kernel;
 mod manners;
 mod places;
 mod residue;
+mod self_test;
 mod sockets;
 mod stall;
 mod status;
