@@ -195,7 +195,7 @@ impl Guest {
                     wait_ns => wait_ns,
                 }
             };
-            let fill = |bytes: &mut [u8]| state.engine.try_fill(bytes).is_ok();
+            let fill = |bytes: &mut [u8]| state.try_fill(bytes).is_ok();
             let (memory, queue) = (&device.memory, &mut device.queue);
             // After each request: of memory that was cut off, few pages are replaced.
             let scratch = scratch.bytes(MAX_REQUEST_BYTES);

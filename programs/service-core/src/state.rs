@@ -1,5 +1,10 @@
+<<<<<<< HEAD
 //! The state that all threads of the service share: the engine, the kernel's reseeder, the generation page, the doors, the
 //! users and their connections, the signs of life of the threads, the last events, and the last day.
+=======
+//! The state that all threads of the service share: the engine and its self-tests, the kernel's reseeder, the generation page,
+//! the doors, the users and their connections, the signs of life of the threads, and the last events.
+>>>>>>> selftest
 
 use crate::connections::{Connections, Descriptors};
 use crate::day::Day;
@@ -11,10 +16,10 @@ use parking_lot::Mutex;
 use rustix::process::geteuid;
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use wellspring::clone_detection::{GenerationPage, KernelReseed, PageError};
-use wellspring::{Engine, Phase};
+use wellspring::{Engine, Error, Phase};
 use wellspring_client::vsock::HOST;
 use wellspring_module::{BY_CLOCKS_ALONE, differs_by_clocks_alone, new_bytes};
 use wellspring_os::os::now_with_sleep_ns;
@@ -22,8 +27,10 @@ use wellspring_os::os::now_with_sleep_ns;
 /// The state that all threads share. Each part has its own lock or atomics.
 #[derive(Debug)]
 pub struct State {
-    /// The engine that makes the bytes.
+    /// The engine that makes the bytes. [`try_fill`](Self::try_fill) hands them out.
     pub engine: Engine,
+    /// The self-tests of the engine.
+    pub self_tests: SelfTests,
     /// Has the kernel reseed.
     pub kernel: Reseeder,
     /// The generation page.
@@ -57,6 +64,7 @@ impl State {
         let generation = Mutex::new((engine.generation(), Instant::now()));
         Self {
             engine,
+            self_tests: SelfTests::default(),
             kernel,
             page,
             doors,
@@ -80,12 +88,43 @@ impl State {
     /// Whether the engine is seeded with 128 bits. An engine is seeded by its first read, so this reads a byte until it
     /// is.
     pub fn is_ready(&self) -> bool {
-        self.engine.phase() == Phase::Ready || self.hands_out()
+        let failed = self.self_tests.failure().is_some();
+        !failed && (self.engine.phase() == Phase::Ready || self.hands_out())
     }
 
     /// Whether the engine hands out bytes now.
     pub fn hands_out(&self) -> bool {
-        self.engine.try_fill(&mut [0]).is_ok()
+        self.try_fill(&mut [0]).is_ok()
+    }
+
+    /// Fills `bytes` for a client, a guest, a file or the kernel's pool: all that the service hands out comes from here.
+    /// After a failed self-test it hands out nothing.
+    ///
+    /// # Errors
+    ///
+    /// The engine's, or the failure of the self-test.
+    pub fn try_fill(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        match self.self_tests.failure() {
+            Some(failure) => Err(failure),
+            None => self.engine.try_fill(bytes),
+        }
+    }
+
+    /// Runs the self-tests. A failure ends all output until the service is started again, whatever later tests find.
+    ///
+    /// # Errors
+    ///
+    /// The first failure since the start.
+    pub fn self_test(&self) -> Result<(), Error> {
+        add(&self.self_tests.runs, 1);
+        if let Err(failure) = self.engine.self_test()
+            && self.self_tests.failure.set(failure).is_ok()
+        {
+            let words =
+                format!("{failure}: nothing is handed out until the service is started again");
+            self.event_log.add(true, words);
+        }
+        self.self_tests.failure().map_or(Ok(()), Err)
     }
 
     /// Changes the generation page, and reports it to the engine and the log. First the engine and the kernel's generator
@@ -161,6 +200,33 @@ fn words(reseeded: &Result<(), String>) -> String {
     match reseeded {
         Ok(()) => "the kernel was reseeded".into(),
         Err(fault) => format!("the kernel was not reseeded: {fault}"),
+    }
+}
+
+// Self-tests: before the engine does anything, then at intervals and on request.
+
+/// The self-tests of the engine since the start of the service.
+#[derive(Debug)]
+pub struct SelfTests {
+    /// How often they were run.
+    pub runs: AtomicU64,
+    failure: OnceLock<Error>,
+}
+
+impl Default for SelfTests {
+    /// The run before the engine was built passed.
+    fn default() -> Self {
+        Self {
+            runs: AtomicU64::new(1),
+            failure: OnceLock::new(),
+        }
+    }
+}
+
+impl SelfTests {
+    /// The first failure.
+    pub fn failure(&self) -> Option<Error> {
+        self.failure.get().copied()
     }
 }
 

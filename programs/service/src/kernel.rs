@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use wellspring::Engine;
 use wellspring::seed_file::Identity;
 use wellspring_module::{ModuleSeeds, ModuleSeedsError, RNDADDENTROPY};
 use wellspring_service_core::process::ends_process;
@@ -52,13 +51,13 @@ impl KernelPool {
 
     /// Feeds the pool if the interval has passed and the engine is seeded. Returns whether it fed the pool. After
     /// an error the next try is one interval later.
-    pub(crate) fn feed(&mut self, engine: &Engine, now: Instant) -> io::Result<bool> {
+    pub(crate) fn feed(&mut self, state: &State, now: Instant) -> io::Result<bool> {
         let mut info = PoolInfo {
             credit_bits: i32::try_from(self.credit_bits).unwrap_or(0),
             bytes: BYTES as i32,
             buffer: [0; BYTES],
         };
-        if now < self.next || engine.try_fill(&mut info.buffer).is_err() {
+        if now < self.next || state.try_fill(&mut info.buffer).is_err() {
             return Ok(false);
         }
         self.next = now + self.interval;

@@ -23,10 +23,12 @@ door_gave_way_total doors/gave_way Connections closed to make room for a user wh
 door_hostile_total doors/hostile Connections closed because of what came in.
 door_request_duration_seconds - From the arrival of a request to its answer.
 opening_up openings/open Whether something that the configuration asks for is open.
-ready - Whether the engine is seeded with 128 bits.
+ready - Whether the engine is seeded with 128 bits, and no self-test failed.
 generation generation The generation: one more with every reseed.
 seed_age_seconds - Since the last reseed.
 clone_notices_total clone_notices Notices that the machine was cloned, restored or asleep, and orders to take new keys.
+self_tests_total self_test/runs Self-tests since the start, the first one included.
+self_test_passed self_test/passed 1 as long as no self-test failed: after a failure nothing is handed out.
 kernel_reseeds_total kernel_reseeds Reseeds of the kernel's generator, before the generation page changed.
 dropped_events_total dropped_events Events of sources that did not reach the pools.
 dropped_mixes_total dropped_mixes Events of mixed data that were dropped, since their queue was full.
@@ -125,7 +127,8 @@ fn other(text: &mut Text, name: &str, state: &State, status: &Value) {
         }
         "door_request_duration_seconds" => latencies(text, name, state),
         "ready" => {
-            let is_ready = status["phase"] == Phase::Ready.to_string();
+            let is_ready =
+                status["phase"] == Phase::Ready.to_string() && state.self_tests.failure().is_none();
             text.value(name, &[], u8::from(is_ready));
         }
         "seed_age_seconds" => text.value(name, &[], state.seed_age().as_secs_f64()),

@@ -49,14 +49,14 @@ const TICK: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// The reason why the service did not start, in a line.
+/// The reason why the service did not start, or handed out nothing at its end, in a line.
 pub type Fault = String;
 
 /// Runs the service until SIGTERM or SIGINT. At SIGHUP it reads the configuration at `path` again.
 ///
 /// # Errors
 ///
-/// The reason why it did not start.
+/// The reason why it did not start, or the self-test that failed while it ran.
 pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     start_log(config.log.level);
     let signals = Signals::block().map_err(|error| format!("signals: {error}"))?;
@@ -93,6 +93,7 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
         files: None,
         watchdog: sd_notify::watchdog_enabled().is_some(),
         stuck: Vec::new(),
+        next_self_test: Instant::now() + self_test_interval(config),
         state: state.clone(),
     };
     state.note_generation();
@@ -120,9 +121,10 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     drop(workers);
     drop(seeds);
     drop(service);
+    let failure = state.self_tests.failure();
     end_engine(state);
     log::info!("ended");
-    Ok(())
+    failure.map_or(Ok(()), |failure| Err(failure.to_string()))
 }
 
 /// Ends the engine, which waits for a draw that its harvester has begun. A source that hangs may not hold up the end: its
@@ -138,6 +140,10 @@ fn end_engine(state: Arc<State>) {
     if end.recv_timeout(END_WAIT) == Err(RecvTimeoutError::Timeout) {
         log::warn!("the end does not wait for a source that hangs");
     }
+}
+
+fn self_test_interval(config: &Config) -> Duration {
+    Duration::from_secs(config.engine.self_test_interval_s.get())
 }
 
 /// Without a socket for guests there is no thread for them.
@@ -186,7 +192,7 @@ fn engine(
     vmclock: Option<OwnedFd>,
     identity: Identity,
 ) -> Result<Engine, Fault> {
-    let mut builder = Engine::builder().mode(config.engine.mode);
+    let mut builder = Engine::builder().mode(config.engine.mode).self_test();
     if let Some(prf) = config.engine.prf.prf() {
         builder = builder.prf(prf);
     }
@@ -215,6 +221,7 @@ struct Service {
     watchdog: bool,
     /// The threads that were stuck at the last look.
     stuck: Vec<String>,
+    next_self_test: Instant,
     state: Arc<State>,
 }
 
@@ -280,15 +287,17 @@ impl Service {
 
     fn tick(&mut self, now: Instant) {
         self.state.note_generation();
+        if now >= self.next_self_test {
+            self.next_self_test = now + self_test_interval(&self.config);
+            // The state keeps a failure, and logs it.
+            let _ = self.state.self_test();
+        }
         self.look_at_sources();
         self.look_at_files();
         if let Some(guests) = &self.guests {
             guests.free_if_stuck();
         }
-        let fed = self
-            .pool
-            .as_mut()
-            .map(|pool| pool.feed(&self.state.engine, now));
+        let fed = self.pool.as_mut().map(|pool| pool.feed(&self.state, now));
         match fed {
             Some(Ok(true)) => log::debug!("the kernel's pool was fed"),
             Some(Err(error)) => {

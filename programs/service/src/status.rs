@@ -47,6 +47,11 @@ fn with(state: &State, users: usize, connections: &[(u64, Arc<ConnectionMeter>)]
         "generation": stats.generation,
         "seed_age_s": state.seed_age().as_secs(),
         "clone_notices": get(&state.clone_notices),
+        "self_test": {
+            "runs": get(&state.self_tests.runs),
+            "passed": state.self_tests.failure().is_none(),
+            "failure": state.self_tests.failure().map(|failure| failure.to_string()),
+        },
         "kernel_reseeds": state.kernel.reseeds(),
         "kernel_fault": state.kernel.fault(),
         "taps": stats.taps,
@@ -188,6 +193,11 @@ const LITTLE_CREDIT_BITS: u32 = 64;
 pub fn problems(state: &State) -> Vec<String> {
     let stats = state.engine.stats();
     let mut problems = Vec::new();
+    if let Some(failure) = state.self_tests.failure() {
+        problems.push(format!(
+            "Nothing is handed out until the service is started again: {failure}."
+        ));
+    }
     if stats.phase != Phase::Ready {
         problems.push(format!(
             "The engine is {}: it has not been seeded with 128 bits, and readers wait.",

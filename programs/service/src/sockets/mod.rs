@@ -321,8 +321,9 @@ impl Connection {
         }
         let out = scratch.bytes(length);
         out[..head_length].copy_from_slice(&head[..head_length]);
-        let engine = &self.admission.state.engine;
-        if engine.try_fill(&mut out[head_length..]).is_err() {
+        let state = &self.admission.state;
+        // A document has no random bytes: the status tells why there are none.
+        if random > 0 && state.try_fill(&mut out[head_length..]).is_err() {
             return Err(Wants::Pause(SEED_POLL));
         }
         let sent = send(&self.stream, out, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
@@ -365,6 +366,14 @@ impl Connection {
     }
 }
 
+/// The outcome of the self-tests, run now.
+fn self_test(state: &State) -> String {
+    match state.self_test() {
+        Ok(()) => "passed\n".into(),
+        Err(failure) => format!("{failure}\n"),
+    }
+}
+
 /// The document at `path`.
 pub fn document(state: &State, path: &str) -> Option<Document> {
     let (media_type, body) = match path {
@@ -374,6 +383,7 @@ pub fn document(state: &State, path: &str) -> Option<Document> {
             status::text(&status::json(state)),
         ),
         "/status.json" => ("application/json", status::json(state).to_string()),
+        "/self-test" => ("text/plain; charset=utf-8", self_test(state)),
         "/metrics" => ("text/plain; version=0.0.4; charset=utf-8", metrics(state)),
         _ => return None,
     };

@@ -15,6 +15,7 @@
 //! views       sources that fail, as an operator sees them, in the test's own process
 //! noise       the operator's noise files: claims, faulty devices, a TPM and a token
 //! watchdog    signs of life while a thread is stuck, a source that does not answer, a clock that jumps
+//! self_test   a bit that flips in the running service, and in its file
 //! faults      what the system refuses: a full disk, no permission, no /dev/fuse
 //!
 //! users       the user that the service becomes, and what it can do then
@@ -42,6 +43,7 @@ mod manners;
 mod noise;
 mod places;
 mod residue;
+mod self_test;
 mod sockets;
 mod stall;
 mod status;

@@ -3,18 +3,22 @@
 //! ```text
 //! processes  children never repeat their parents; a signal handler never gets the bytes of the read that it interrupts
 //! machine    which node serves which CPU; bytes that a read returned are nowhere else in memory
+//! acvp       answers to NIST's vector sets, in place of the self-tests
 //! ```
 
+mod acvp;
 #[cfg(target_os = "linux")]
 mod machine;
 #[cfg(unix)]
 mod processes;
 
+use crate::arguments::{available, named};
 use crate::streams::{Failure, Output};
 use clap::Args;
 use sha2::{Digest, Sha256};
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::thread;
 use std::time::Instant;
@@ -32,7 +36,8 @@ use wellspring_replay::{Replay, run_function};
 Examples:
   wellspring check
   wellspring check --only fork,nested
-  wellspring check --only known-answers       all tests of that group")]
+  wellspring check --only known-answers       all tests of that group
+  wellspring check --acvp prompt.json > response.json")]
 pub(crate) struct CheckRequest {
     /// Print the names of the tests, and run none
     #[arg(long)]
@@ -41,10 +46,24 @@ pub(crate) struct CheckRequest {
     /// Run only these tests: names, or the part before the slash that several names share
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
+
+    /// Run no test, and answer the vector sets of NIST's ACVP in FILE; - is the standard input
+    ///
+    /// AES-256 in ECB (encryption) and CTR, SHA-256. Prints the answers as JSON.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "only"])]
+    acvp: Option<PathBuf>,
+
+    /// The implementation of AES-256 that answers [default: the best on this CPU]
+    #[arg(long, value_name = "NAME", requires = "acvp",
+          value_parser = named(Backend::ALL, Backend::name))]
+    backend: Option<Backend>,
 }
 
 /// Runs the command.
 pub(crate) fn run(request: &CheckRequest) -> Result<(), Failure> {
+    if let Some(path) = &request.acvp {
+        return acvp::run(path, request.backend.map(available).transpose()?);
+    }
     let mut checks = all();
     for name in &request.only {
         if !checks.iter().any(|check| check.is_called(name)) {
@@ -212,10 +231,14 @@ pub(super) fn are_distinct<'a>(reads: impl IntoIterator<Item = &'a [u8]>) -> Out
 
 const FREEBSD: &str = include_str!("../../../vectors/fortuna-freebsd.txt");
 
-/// Two tests for each backend. Those of a backend that this CPU does not run are skipped.
+/// Three tests for each backend. Those of a backend that this CPU does not run are skipped.
 fn checks() -> Vec<Check> {
     type Test = fn(Backend) -> Outcome;
-    let groups: [(&str, Test); 2] = [("known-answers", answers), ("counter-carry", carries)];
+    let groups: [(&str, Test); 3] = [
+        ("self-test", passes),
+        ("known-answers", answers),
+        ("counter-carry", carries),
+    ];
     let checks_of = |(group, test): (&str, Test)| {
         let check = move |&backend: &Backend| {
             Check::new(format!("{group}/{backend}"), move || {
@@ -229,6 +252,13 @@ fn checks() -> Vec<Check> {
         Backend::ALL.iter().map(check).collect::<Vec<_>>()
     };
     groups.into_iter().flat_map(checks_of).collect()
+}
+
+/// The self-tests of an engine, which the host service runs at its start.
+fn passes(backend: Backend) -> Outcome {
+    let engine = Engine::builder().backend(backend).build();
+    let tested = engine.and_then(|engine| engine.self_test());
+    tested.map_err(|error| Stop::Failed(error.to_string()))
 }
 
 /// Replays the vectors of the backend's function.

@@ -8,10 +8,14 @@
 mod files;
 mod generation;
 
-use crate::{Scratch, copy_program, is_installed, run, stderr, stdout_of, text_of};
+use crate::{Scratch, copy_program, is_installed, run, stderr, stdout_of, text_of, vectors};
+use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
+use testkit::programs::is_long;
+use wellspring::{Backend, Prf};
 
 // ---- bad input ----
 // Bad input gets one clear line and exit status 2.
@@ -310,6 +314,7 @@ fn all_tests_pass_on_this_machine_and_each_has_its_line() {
 fn the_list_has_what_a_user_may_doubt() {
     let names = text_of("check --list");
     for name in [
+        "self-test/aes256-portable",
         "known-answers/aes256-portable",
         "known-answers/chacha20-portable",
         "counter-carry/aes256-portable",
@@ -362,6 +367,89 @@ fn only_those_run_that_were_named_by_name_or_group() {
     let group = text_of("check --list --only counter-carry");
     assert!(group.lines().count() > 1);
     assert!(group.lines().all(|line| line.starts_with("counter-carry/")));
+}
+
+/// A file of NIST's sample vectors. The digests of 15 GiB take minutes in a debug build: only the long form has them.
+fn acvp(file: &str) -> Value {
+    let text = fs::read(vectors(&format!("acvp/{file}"))).unwrap();
+    let mut sets: Value = serde_json::from_slice(&text).unwrap();
+    if !is_long("it hashes 15 GiB for each backend") {
+        let groups = sets[3]["testGroups"].as_array_mut().unwrap();
+        assert_eq!(groups.pop().unwrap()["tgId"], 3);
+    }
+    sets
+}
+
+/// The answers of the command to these vector sets.
+fn answers(questions: &Value, more: &str) -> Value {
+    let file = Scratch::new("prompt.json");
+    fs::write(&file.0, questions.to_string()).unwrap();
+    let output = stdout_of(&format!("check --acvp {} {more}", file.0.display()));
+    serde_json::from_slice(&output).unwrap()
+}
+
+#[test]
+fn every_backend_of_aes_and_sha_256_give_the_answers_of_nists_sample() {
+    let (questions, expected) = (acvp("prompt.json"), acvp("expected.json"));
+    let backends = Backend::ALL.iter().filter(|one| one.is_available());
+    for backend in backends.filter(|one| one.prf() == Prf::Aes256) {
+        let got = answers(&questions, &format!("--backend {backend}"));
+        assert!(got == expected, "{backend}");
+    }
+}
+
+#[test]
+fn a_question_that_differs_in_a_bit_has_another_answer() {
+    let (mut questions, expected) = (acvp("prompt.json"), acvp("expected.json"));
+    for (set, name) in [(1, "pt"), (2, "pt"), (3, "msg")] {
+        let bytes = &mut questions[set]["testGroups"][0]["tests"][0][name];
+        let changed = bytes.as_str().unwrap().to_string();
+        let first = u8::from_str_radix(&changed[..1], 16).unwrap() ^ 1;
+        *bytes = format!("{first:X}{}", &changed[1..]).into();
+    }
+    let got = answers(&questions, "");
+    for set in 1..4 {
+        let tests = |sets: &Value, group: usize| sets[set]["testGroups"][group]["tests"].clone();
+        assert_ne!(tests(&got, 0)[0], tests(&expected, 0)[0], "set {set}");
+        assert_eq!(tests(&got, 0)[1], tests(&expected, 0)[1], "set {set}");
+        assert_eq!(tests(&got, 1), tests(&expected, 1), "set {set}");
+    }
+}
+
+#[test]
+fn what_acvp_asks_and_the_project_lacks_is_refused_with_the_number_of_the_test() {
+    let file = Scratch::new("prompt.json");
+    let command = format!("check --acvp {}", file.0.display());
+    let refuses_after = |change: &dyn Fn(&mut Value), reason: &str| {
+        let mut questions = acvp("prompt.json");
+        change(&mut questions);
+        fs::write(&file.0, questions.to_string()).unwrap();
+        is_refused(&command, reason);
+    };
+    let group = |sets: &mut Value, set: usize, name: &str, value: Value| {
+        sets[set]["testGroups"][0][name] = value;
+    };
+    refuses_after(
+        &|sets| group(sets, 1, "direction", "decrypt".into()),
+        "test 635: there is no decryption",
+    );
+    refuses_after(&|sets| group(sets, 1, "testType", "VOT".into()), "type VOT");
+    refuses_after(
+        &|sets| group(sets, 2, "keyLen", 128.into()),
+        "test 51: the key does not have 256 bits",
+    );
+    refuses_after(&|sets| sets[3]["algorithm"] = "SHA3-256".into(), "SHA3-256");
+    refuses_after(
+        &|sets| sets[3]["testGroups"][0]["tests"][0]["len"] = 7.into(),
+        "whole bytes",
+    );
+    refuses_after(&|sets| sets[1]["testGroups"] = Value::Null, "testGroups");
+    fs::write(&file.0, "{").unwrap();
+    is_refused(&command, "line 1");
+    is_refused(
+        &format!("{command} --backend chacha20-portable"),
+        "is not AES-256",
+    );
 }
 
 #[test]
@@ -624,7 +712,7 @@ fn the_man_pages_describe_every_option() {
             ][..],
         ),
         ("replay", &["check", "backend"]),
-        ("check", &["list", "only"]),
+        ("check", &["list", "only", "acvp", "backend"]),
         ("bench", &["quick", "only"]),
         ("stats", &["json", "mode", "prf", "seed\\-file"]),
         ("generation-serve", &["page"]),
