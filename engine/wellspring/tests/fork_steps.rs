@@ -32,12 +32,12 @@ const MOST_STEPS_OF_A_SHORT_READ: usize = 600;
 /// A read with fewer forks than this and than steps is not the read whose steps were counted.
 const FEWEST_FORKS: usize = 101;
 
-/// The instructions from the last check for a fork to the return of the read: up to 44 in a build with little
-/// optimisation.
-const MOST_LATE_FORKS: usize = 60;
+/// The instructions from the last check for a fork to the return of the read: 17 to 60 in a build with little
+/// optimisation, where the compiler inlines more or fewer of the calls.
+const MOST_LATE_FORKS: usize = 70;
 
 /// The same where this machine has a page that tells of clones: to compare it takes 17 instructions.
-const MOST_LATE_FORKS_WITH_A_PAGE: usize = 80;
+const MOST_LATE_FORKS_WITH_A_PAGE: usize = 90;
 
 /// The buffers of a thread's tap and of an owned one.
 const THREAD_BUFFER_BYTES: usize = 6656;
