@@ -33,7 +33,7 @@ const SKIPPED: u8 = 77;
 WELLSPRING_RIG names the folder for everything that is downloaded or built; otherwise it is target/rig."
 )]
 enum Command {
-    /// Test the command in a machine of four nodes, over a reboot, in two clones, and the service for guests
+    /// Test the command in a machine of four nodes, over a reboot, in two clones, the service for guests, and the guest image
     Machines,
     /// Test the guards of other runtimes in eight clones of a machine
     Runtimes,

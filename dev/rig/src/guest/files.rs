@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Mounts what programs expect, then runs each line of the serial line in one shell. Standard error goes to the
-/// serial line too, so an answer includes its errors.
+/// Mounts what programs expect.
 const INIT: &str = r#"#!/bin/sh
 export PATH=/bin HOME=/
 /bin/busybox --install -s /bin
@@ -20,6 +19,10 @@ mount -t tmpfs none /tmp
 mount -t tmpfs none /run
 mount -t debugfs none /sys/kernel/debug 2>/dev/null
 mount -t tracefs none /sys/kernel/tracing 2>/dev/null
+"#;
+
+/// Runs each line of the serial line in one shell. Standard error goes to the serial line too, so an answer includes its errors.
+const COMMANDS: &str = r#"
 stty -F /dev/SERIAL1 raw -echo
 exec </dev/SERIAL1 >/dev/SERIAL1 2>&1
 echo =ready
@@ -28,6 +31,9 @@ while read -r line; do
     echo "=ended $?"
 done
 "#;
+
+/// The unit of systemd that runs the commands, in a Debian system. A shell's line in it.
+const UNIT: &str = "[Unit]\nDescription=Commands\n[Service]\nExecStart=/bin/sh /commands\n";
 
 /// The files of a guest, in a folder of this machine.
 pub(crate) struct Files {
@@ -43,13 +49,40 @@ impl Files {
 
     /// The files for a processor.
     pub(crate) fn of(processor: Processor, cache: &Cache, name: &str) -> Result<Self> {
-        debug_assert!(INIT.contains(END));
+        debug_assert!(COMMANDS.contains(END));
         Self::with_init(
             processor,
             cache,
             name,
-            &INIT.replace("SERIAL", processor.serial_line()),
+            &[INIT, &commands(processor)].concat(),
         )
+    }
+
+    /// A Debian system, whose systemd starts a unit that takes commands.
+    pub(crate) fn system(cache: &Cache, name: &str, root: &Path) -> Result<Self> {
+        let files = Self {
+            folder: cache.fresh(&format!("files-{name}"))?,
+            busybox: busybox(cache)?,
+        };
+        let units = "etc/systemd/system";
+        let files = files
+            .tree(root)?
+            .program("commands", commands(Processor::X86_64).as_bytes())?
+            .program(&format!("{units}/commands.service"), UNIT.as_bytes())?
+            .program(&format!("{units}/multi-user.target.wants/.keep"), b"")?;
+        let wanted = files
+            .folder
+            .join(units)
+            .join("multi-user.target.wants/commands.service");
+        symlink("../commands.service", wanted).map_err(at("a unit"))?;
+        symlink("lib/systemd/systemd", files.folder.join("init")).map_err(at("init"))?;
+        Ok(files)
+    }
+
+    /// Runs a command that installs into the guest's root, the last argument.
+    pub(crate) fn installed_by(self, command: &mut Command) -> Result<Self> {
+        run(command.arg(&self.folder))?;
+        Ok(self)
     }
 
     /// Busybox, and this init.
@@ -131,6 +164,10 @@ impl Files {
         run(shell.arg(&archive).arg(&self.folder))?;
         Ok(archive)
     }
+}
+
+fn commands(processor: Processor) -> String {
+    COMMANDS.replace("SERIAL", processor.serial_line())
 }
 
 /// Busybox: a shell and the usual tools in one static program.

@@ -304,6 +304,22 @@ pub(crate) fn runtimes(cache: &Cache) -> Result<PathBuf> {
     })
 }
 
+/// A small Debian system with systemd, for a guest. Needs root.
+pub(crate) fn systemd(cache: &Cache) -> Result<PathBuf> {
+    let script = "apt-get install --yes --quiet --no-install-recommends systemd-sysv kmod\n\
+        rm -rf /usr/share/doc /usr/share/man /usr/share/locale /var/lib/apt/lists/*";
+    let chroot = Chroot::fetch_and_run(cache, "guest-image", "bookworm", script)?;
+    Ok(chroot.folder)
+}
+
+/// The program behind a machine's vsock, which QEMU talks to.
+pub(crate) fn vsock_device(cache: &Cache) -> Result<PathBuf> {
+    let folder = cache.once("vsock-device", |folder| {
+        Apt::new(folder, &["sid"])?.unpack(["vhost-device-vsock"], folder)
+    })?;
+    Ok(folder.join("usr/bin/vhost-device-vsock"))
+}
+
 // ---- a small Debian system ----
 // A small Debian system of another suite, for its compilers.
 

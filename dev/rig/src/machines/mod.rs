@@ -7,11 +7,13 @@
 //! clones   two machines that are resumed from one saved state
 //! host     the service on this machine, for devices of guests
 //! service  the service for guests, and in a guest
+//! image    the guest image with systemd: its unit, its hooks, the host's order by vsock
 //! runtimes other runtimes in eight clones, with their guards and without
 //! ```
 
 mod clones;
 mod host;
+mod image;
 mod nodes;
 mod runtimes;
 mod seeds;
@@ -72,6 +74,7 @@ pub(crate) fn run(root: &Path) -> Result {
     let clock = clones_with_a_clock(&setup, &cache, &programs);
     let added = table.add_outcome("clones, 7.3, vmclock", clock);
     let added = added.and_then(|()| service::add_rows(&mut table, &setup, &inputs, files));
+    let added = added.and_then(|()| add_image(&mut table, &setup, &inputs));
     // The rows so far count even if something is missing for the others.
     table.end()?;
     added
@@ -129,6 +132,21 @@ fn add_clones(table: &mut Table, cache: &Cache, root: &Path) -> Result {
         table.add_outcome(name, runtimes::clones(&setup, &kernel.image, order))?;
     }
     Ok(())
+}
+
+fn add_image(table: &mut Table, setup: &MachineSetup, inputs: &service::Inputs<'_>) -> Result {
+    let service::Inputs {
+        cache,
+        root,
+        kernel,
+        programs,
+    } = *inputs;
+    let initramfs = image::initramfs(setup, cache, root, kernel, programs)?;
+    let image = &kernel.image;
+    let clones = image::clones(setup, image, &initramfs);
+    table.add_outcome("the guest image: vmgenid and hooks", clones)?;
+    let order = image::order(setup, cache, image, &initramfs);
+    table.add_outcome("the guest image: an order by vsock", order)
 }
 
 fn self_tests(setup: &MachineSetup, kernel: &Path) -> Result<String> {
