@@ -4,6 +4,7 @@
 //! use wellspring::ids;
 //! let order = ids::uuid7();
 //! println!("{}", ids::uuid_text(order)); // 019ab4e2-9d3c-7a51-8f0e-3b8c52d17e64
+//! println!("{}", ids::uuid4_text()); // the text of a new one
 //! assert!(order < ids::uuid7());
 //! let trace: [u8; 16] = wellspring::bytes();
 //! assert_eq!(ids::hex_text::<16, 32>(trace).len(), 32);
@@ -18,7 +19,8 @@
 //! | [`base64url_text`]`::<32, 43>(`[`bytes`](crate::bytes)`())`, a token | all | none |
 //! | [`alphanumeric`](crate::alphanumeric)`::<22>()`, a token of letters and digits | 5.95 a character | none |
 //!
-//! All of them are arrays of bytes in the order of their text, as `uuid::Uuid::from_bytes` and databases take them.
+//! [`uuid4_text`] and [`uuid7_text`] give the text of a new identifier, under their names in Python. All others are arrays of
+//! bytes in the order of their text, as `uuid::Uuid::from_bytes` and databases take them.
 //! They keep the engine's promises: no thread, signal handler or child process repeats the random bits of another.
 //!
 //! # Order
@@ -168,7 +170,21 @@ impl<const N: usize> fmt::Debug for Text<N> {
     }
 }
 
-/// The text of a UUID: hexadecimal digits in lower case, in groups of 8, 4, 4, 4 and 12.
+/// The text of a new [`uuid4`].
+#[must_use]
+#[inline]
+pub fn uuid4_text() -> Text<36> {
+    uuid_text(uuid4())
+}
+
+/// The text of a new [`uuid7`].
+#[must_use]
+#[inline]
+pub fn uuid7_text() -> Text<36> {
+    uuid_text(uuid7())
+}
+
+/// The text of a UUID that exists: hexadecimal digits in lower case, in groups of 8, 4, 4, 4 and 12.
 #[must_use]
 #[inline]
 pub fn uuid_text(id: [u8; 16]) -> Text<36> {
@@ -433,6 +449,15 @@ mod tests {
             assert_eq!((ones & zeros) | fixed, u128::MAX, "{fixed:x}");
             assert_eq!(ones & zeros & fixed & !TIME, 0, "{fixed:x}");
         }
+    }
+
+    #[test]
+    fn the_text_of_a_new_uuid_has_its_version_and_differs_from_the_last_one() {
+        assert_eq!(&uuid4_text()[14..15], "4");
+        assert_ne!(*uuid4_text(), *uuid4_text());
+        let (first, next) = (uuid7_text(), uuid7_text());
+        assert_eq!(&first[14..15], "7");
+        assert!(*first < *next);
     }
 
     #[test]

@@ -172,9 +172,9 @@ pub(crate) struct UuidRequest {
 pub(crate) fn uuid(request: &UuidRequest) -> Result<(), Failure> {
     let count = request.count;
     match request.trace.as_deref() {
-        _ if request.version_7 => print_ids(count, || ids::uuid_text(ids::uuid7())),
+        _ if request.version_7 => print_ids(count, ids::uuid7_text),
         _ if request.ulid => print_ids(count, || ids::ulid_text(ids::ulid())),
-        None => print_ids(count, || ids::uuid_text(ids::uuid4())),
+        None => print_ids(count, ids::uuid4_text),
         Some("16") => print_ids(count, || ids::hex_text::<16, 32>(bytes())),
         Some(_) => print_ids(count, || ids::hex_text::<32, 64>(bytes())),
     }

@@ -4,6 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.opentelemetry.api.trace.Span;
+import io.opentelemetry.api.trace.SpanContext;
+import io.opentelemetry.api.trace.Tracer;
+import io.opentelemetry.context.Context;
+import io.opentelemetry.sdk.trace.ReadWriteSpan;
+import io.opentelemetry.sdk.trace.ReadableSpan;
+import io.opentelemetry.sdk.trace.SdkTracerProvider;
+import io.opentelemetry.sdk.trace.SdkTracerProviderBuilder;
+import io.opentelemetry.sdk.trace.SpanProcessor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -12,6 +21,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import wellspring.jca.Identifiers;
+import wellspring.jca.TraceIds;
 
 /** Identifiers have the form of their standard, ascend in a thread where they say so, and never repeat. */
 class IdentifiersTest {
@@ -62,6 +72,46 @@ class IdentifiersTest {
         }
         for (int wrong : new int[] {Integer.MIN_VALUE, -16, 0, 8, 17, 64, Integer.MAX_VALUE}) {
             assertThrows(IllegalArgumentException.class, () -> Identifiers.traceId(wrong));
+        }
+    }
+
+    @Test
+    void spansOfOpenTelemetryHaveRandomIdentifiersAndItsFlagSaysSo() {
+        // A provider whose spans go nowhere makes none that are valid.
+        SpanProcessor processor = new SpanProcessor() {
+            @Override
+            public void onStart(Context parent, ReadWriteSpan span) {}
+
+            @Override
+            public boolean isStartRequired() {
+                return true;
+            }
+
+            @Override
+            public void onEnd(ReadableSpan span) {}
+
+            @Override
+            public boolean isEndRequired() {
+                return false;
+            }
+        };
+        SdkTracerProviderBuilder builder = SdkTracerProvider.builder().addSpanProcessor(processor);
+        try (SdkTracerProvider provider = builder.setIdGenerator(new TraceIds()).build()) {
+            Tracer tracer = provider.get("test");
+            List<SpanContext> made = many(() -> tracer.spanBuilder("work").setNoParent().startSpan().getSpanContext());
+            assertTrue(made.stream().allMatch(one -> one.isValid() && one.getTraceFlags().isTraceIdRandom()));
+            assertEquals(COUNT, made.stream().map(SpanContext::getTraceId).distinct().count());
+            assertEquals(COUNT, made.stream().map(SpanContext::getSpanId).distinct().count());
+            // Each digit has each of its 16 values.
+            for (int place = 0; place < 32; place++) {
+                int digit = place;
+                assertEquals(16, made.stream().map(one -> one.getTraceId().charAt(digit)).distinct().count());
+                assertEquals(16, made.stream().map(one -> one.getSpanId().charAt(digit / 2)).distinct().count());
+            }
+            Span parent = tracer.spanBuilder("work").setNoParent().startSpan();
+            Span child = tracer.spanBuilder("part").setParent(Context.root().with(parent)).startSpan();
+            assertEquals(parent.getSpanContext().getTraceId(), child.getSpanContext().getTraceId());
+            assertTrue(child.getSpanContext().getTraceFlags().isTraceIdRandom());
         }
     }
 

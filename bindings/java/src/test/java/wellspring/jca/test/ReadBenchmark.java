@@ -1,5 +1,6 @@
 package wellspring.jca.test;
 
+import io.opentelemetry.sdk.trace.IdGenerator;
 import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.util.Random;
@@ -20,6 +21,7 @@ import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.CommandLineOptionException;
 import org.openjdk.jmh.runner.options.CommandLineOptions;
+import wellspring.jca.TraceIds;
 import wellspring.jca.WellspringProvider;
 
 /** The provider beside the JDK's generators, by JMH. All threads share one instance. {@code test.sh bench} runs it. */
@@ -72,6 +74,19 @@ public class ReadBenchmark {
         }
     }
 
+    @State(Scope.Benchmark)
+    public static class Spans {
+        @Param({"Wellspring", "SDK"})
+        String generator;
+
+        IdGenerator ids;
+
+        @Setup
+        public void make() {
+            ids = generator.equals("SDK") ? IdGenerator.random() : new TraceIds();
+        }
+    }
+
     @Benchmark
     public byte[] read(Shared shared, Bytes bytes) {
         shared.random().nextBytes(bytes.bytes);
@@ -81,6 +96,16 @@ public class ReadBenchmark {
     @Benchmark
     public UUID randomUuid(Uuid uuid) {
         return UUID.randomUUID();
+    }
+
+    @Benchmark
+    public String traceId(Spans spans) {
+        return spans.ids.generateTraceId();
+    }
+
+    @Benchmark
+    public String spanId(Spans spans) {
+        return spans.ids.generateSpanId();
     }
 
     /** The options of JMH's own command. */
