@@ -107,7 +107,8 @@ pub fn refuse_random() -> std::io::Result<()> {
     refuse(libc::SYS_getrandom, libc::EPERM)
 }
 
-/// Has getrandom(2) fail from now on where it is called without waiting, as engines call it: OpenSSL still gets the system's seed.
+/// Has getrandom(2) fail from now on where it is called without waiting, as engines call it: OpenSSL still gets the system's
+/// seed.
 ///
 /// # Errors
 ///

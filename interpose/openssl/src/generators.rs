@@ -287,8 +287,8 @@ mod tests {
         }
     }
 
-    /// Asks for seeds from an engine with this source and one without credit. Returns how many of 100 were given, the first of them
-    /// in a row.
+    /// Asks for 100 seeds from an engine with this source and a source without credit. Returns how many were given before the
+    /// first refusal.
     fn seeds_of(fails_from: usize, repeats_from: usize) -> usize {
         let draws = AtomicUsize::new(0);
         let fickle = Fickle {

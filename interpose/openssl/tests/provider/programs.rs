@@ -93,7 +93,8 @@ fn port() -> u16 {
 fn with_server(server: &str, client: &str, port: u16) -> String {
     format!(
         "{CERTIFICATE}; {server} & s=$!; i=0; \
-         until bash -c '> /dev/tcp/127.0.0.1/{port}' 2> /dev/null; do kill -0 $s 2> /dev/null || break; sleep 0.1; i=$((i+1)); test $i -lt 300 || break; done; \
+         until bash -c '> /dev/tcp/127.0.0.1/{port}' 2> /dev/null; do \
+         kill -0 $s 2> /dev/null || break; sleep 0.1; i=$((i+1)); test $i -lt 300 || break; done; \
          {client}; r=$?; kill $s; wait $s 2> /dev/null; exit $r"
     )
 }

@@ -32,7 +32,7 @@ pub(crate) struct OpensslRequest {
     action: Action,
 }
 
-/// What is done.
+/// The action.
 #[derive(Subcommand)]
 enum Action {
     /// Print a configuration by which wellspring seeds OpenSSL's own generator
@@ -131,7 +131,7 @@ fn check(words: &[OsString], without_source: bool) -> Result<(), Failure> {
     }
 }
 
-/// What was seen of a program.
+/// The outcome of a program and its draws.
 struct Seen {
     status: ExitStatus,
     is_counted: bool,

@@ -426,6 +426,55 @@ fn java_takes_its_seeds_from_a_file() {
     assert!(service.door("random")["bytes"].as_u64().unwrap() >= 32);
 }
 
+/// The JDK's generator of SP 800-90A, with the lines of the page on standards. A process reads the file once.
+#[test]
+fn javas_drbg_takes_its_seed_from_a_file_and_ends_at_one_that_is_too_short() {
+    if !has_fuse() || !is_installed("java") {
+        return;
+    }
+    let (service, mount) = start_with_files();
+    let source = service.folder.path("Drbg.java");
+    let program = "public class Drbg { public static void main(String[] a) throws Exception {\n\
+        var drbg = new java.security.SecureRandom(); drbg.nextBytes(new byte[16]);\n\
+        System.out.print(drbg); } }";
+    fs::write(&source, program).unwrap();
+    let page = include_str!("../../../../docs/explanation/compliance.md");
+    let lines = page
+        .lines()
+        .filter(|line| line.starts_with("securerandom."));
+    let lines: Vec<&str> = lines.collect();
+    let properties = service.folder.path("java.security");
+    let draw = |file: &Path| {
+        let file = file.display().to_string();
+        let lines = lines
+            .join("\n")
+            .replace("/run/wellspring/files/random", &file);
+        fs::write(&properties, lines + "\n").unwrap();
+        Command::new("java")
+            .arg(format!(
+                "-Djava.security.properties={}",
+                properties.display()
+            ))
+            .arg(&source)
+            .output()
+            .unwrap()
+    };
+    let output = draw(&mount.join("random"));
+    assert!(
+        output.stdout.starts_with(b"Hash_DRBG,SHA-256,256"),
+        "{output:?}"
+    );
+    assert!(service.door("random")["bytes"].as_u64().unwrap() >= 32);
+    let short = service.folder.path("short");
+    fs::write(&short, [7; 20]).unwrap();
+    let output = draw(&short);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && said.contains("end of file"),
+        "{output:?}"
+    );
+}
+
 #[test]
 fn a_program_finds_the_files_in_dev_and_no_other_program_does() {
     let Some(command) = wellspring_with("run") else {

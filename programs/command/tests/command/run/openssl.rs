@@ -805,7 +805,7 @@ fn a_line_is_in_the_configuration_only_if_openssl_knows_it() {
     assert!(older.contains("random_provider") && !older.contains("seed_strict"));
     let oldest = conf("seed");
     assert!(!oldest.contains("random_provider") && !oldest.contains("seed_strict"));
-    // One that takes every line cannot be asked.
+    // A program that takes every line cannot be asked.
     let refused = std::panic::catch_unwind(|| conf(".*"));
     assert!(refused.is_err());
     let words = ["conf", "--fips", "--fips-module", "/none"];
@@ -814,7 +814,7 @@ fn a_line_is_in_the_configuration_only_if_openssl_knows_it() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// What docs/explanation/compliance.md says of each version that `cargo xtask openssl` fetches.
+/// The table in docs/explanation/compliance.md, for each version that `cargo xtask openssl` fetches.
 #[test]
 fn newer_versions_with_their_fips_provider_take_our_seeds_but_for_a_key_as_the_first_draw() {
     let folders = std::env::var_os("WELLSPRING_OPENSSL").unwrap_or_default();
