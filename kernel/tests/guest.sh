@@ -73,7 +73,8 @@ caches() (
 	nodes=$(sed 1d /sys/kernel/debug/wellspring/nodes | wc -l)
 	# Where each cache has a NUMA node, all tests come later, and find the same nodes.
 	more=
-	[ "$nodes" -eq "$(ls -d /sys/devices/system/node/node[0-9]* | wc -l)" ] || more=hotplug
+	[ "$nodes" -eq "$(ls -d /sys/devices/system/node/node[0-9]* | wc -l)" ] ||
+		more=hotplug/all-cpus-of-a-node
 	kernel-test nodes distribution modes orders $more || status=1
 	rmmod wellspring_test && rmmod wellspring || status=1
 	[ $status -ne 0 ] || echo "ok caches: $nodes nodes for $shown caches"
