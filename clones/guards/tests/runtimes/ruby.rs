@@ -105,7 +105,8 @@ fn a_guard_that_is_loaded_after_tmpdir_heals_without_a_word() {
     if !is_there() {
         return;
     }
-    let script = "File.open(ENV['WELLSPRING_PAGE'], 'r+b') { |file| file.pwrite([9].pack('Q<'), 104) }
+    let script =
+        "File.open(ENV['WELLSPRING_PAGE'], 'r+b') { |file| file.pwrite([9].pack('Q<'), 104) }
 rand
 print Wellspring::CloneGuard.status[:notices]";
     let mut command = ruby(&page());
@@ -113,7 +114,10 @@ print Wellspring::CloneGuard.status[:notices]";
     command.arg(Path::new(GUARDS).join("ruby/clone_guard.rb"));
     let output = command.args(["-e", script]).output().unwrap();
     let [said, errors] = [output.stdout, output.stderr].map(String::from_utf8);
-    assert_eq!((said.unwrap(), errors.unwrap()), ("1".into(), String::new()));
+    assert_eq!(
+        (said.unwrap(), errors.unwrap()),
+        ("1".into(), String::new())
+    );
 }
 
 /// Programs that run as without the guard: what they print is the same.
