@@ -213,16 +213,16 @@ mod word {
     }
 }
 
-/// The calling thread, if [`find`] ran on it before.
+/// The calling thread, if [`find_thread`] ran on it before.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub(crate) fn known_thread() -> Option<CurrentThread> {
     let address = word::get();
-    // SAFETY: `find` stored it on this thread.
+    // SAFETY: `find_thread` stored it on this thread.
     (!address.is_null()).then(|| unsafe { CurrentThread::from_address(address) })
 }
 
-/// Has [`known`] find the calling thread from now on.
+/// Has [`known_thread`] find the calling thread from now on.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) fn find_thread() {
     word::set(CurrentThread::find().address());

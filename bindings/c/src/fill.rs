@@ -64,15 +64,22 @@ fn late<const N: usize>() -> Result<[u8; N], wellspring::Error> {
     Ok(*bytes)
 }
 
-#[inline(always)]
-fn array<const N: usize>() -> [u8; N] {
+/// The cold halves of [`ws_u32`] and [`ws_u64`]. As functions of C they never unwind, so that the caller needs no frame: it jumps
+/// to them.
+mod number_late {
+    use super::{late, refuse};
+
     #[cold]
     #[inline(never)]
-    fn array_late<const N: usize>() -> [u8; N] {
-        late().unwrap_or_else(|error| refuse(error))
+    pub(super) extern "C" fn of_32_bits() -> u32 {
+        u32::from_le_bytes(late().unwrap_or_else(|error| refuse(error)))
     }
 
-    ready().unwrap_or_else(array_late)
+    #[cold]
+    #[inline(never)]
+    pub(super) extern "C" fn of_64_bits() -> u64 {
+        u64::from_le_bytes(late().unwrap_or_else(|error| refuse(error)))
+    }
 }
 
 /// Gives 16 random bytes and the calling thread to `make`.
@@ -139,13 +146,19 @@ pub unsafe extern "C" fn ws_try_fill(destination: *mut c_void, length: usize) ->
 /// Returns 32 random bits. Like ws_fill it waits for a seed; where that returns an error, this ends the process by abort(3).
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_u32() -> u32 {
-    u32::from_le_bytes(array())
+    match ready() {
+        Some(bytes) => u32::from_le_bytes(bytes),
+        None => number_late::of_32_bits(),
+    }
 }
 
 /// Returns 64 random bits. Like ws_fill it waits for a seed; where that returns an error, this ends the process by abort(3).
 #[unsafe(no_mangle)]
 pub extern "C" fn ws_u64() -> u64 {
-    u64::from_le_bytes(array())
+    match ready() {
+        Some(bytes) => u64::from_le_bytes(bytes),
+        None => number_late::of_64_bits(),
+    }
 }
 
 /// Returns a number from 0 to count - 1, each equally likely, and 0 if count is 0. Waits and ends the process like

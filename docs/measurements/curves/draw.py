@@ -64,6 +64,8 @@ def page(machines):
     for machine in machines:
         host = machine["host"]
         title = f"{host['cpu']}, {host['cpus']} CPUs, {host['system']}, load {host['load']}, {machine['date'][:10]}"
+        if "nodes" in host:
+            title += f", {host['nodes']} NUMA nodes, {host['last_level_caches']} last-level caches"
         parts.append(f"<h3>{html.escape(title)}</h3>\n" + "\n".join(chart(machine, size, most) for size in SIZES))
     return "\n".join(parts) + "\n"
 

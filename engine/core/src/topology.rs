@@ -115,6 +115,39 @@ impl Topology {
         })
     }
 
+    /// The same CPUs with a node for each group of them, such as the CPUs that share a last-level cache, in the memory of the
+    /// node that served the first CPU of the group. A CPU of no group is served by group 0.
+    ///
+    /// # Errors
+    ///
+    /// When there is no group or more than 64, or a group names a CPU that is not described; [`TopologyError::Memory`].
+    #[inline]
+    pub fn divided(self, groups: &[Vec<u32>]) -> Result<Self, TopologyError> {
+        if groups.is_empty() || groups.len() > MAX_NODES {
+            return Err(TopologyError::Nodes);
+        }
+        let no_memory = |_| TopologyError::Memory;
+        let (mut system_nodes, mut node_of_cpu) = (Vec::new(), Vec::new());
+        let reserved = system_nodes.try_reserve_exact(groups.len());
+        reserved.map_err(no_memory)?;
+        let reserved = node_of_cpu.try_reserve_exact(self.cpus);
+        reserved.map_err(no_memory)?;
+        node_of_cpu.resize(self.cpus, 0);
+        for (number, group) in groups.iter().enumerate() {
+            let first = *group.first().ok_or(TopologyError::Cpus)?;
+            system_nodes.push(self.system_node(self.node_of(first as usize)));
+            for &cpu in group {
+                let place = node_of_cpu.get_mut(cpu as usize);
+                *place.ok_or(TopologyError::Cpus)? = number as u16;
+            }
+        }
+        Ok(Self {
+            cpus: self.cpus,
+            system_nodes,
+            node_of_cpu,
+        })
+    }
+
     /// The number of nodes, at least 1.
     #[must_use]
     pub fn nodes(&self) -> usize {
@@ -277,6 +310,34 @@ mod tests {
         );
         let nodes: Vec<usize> = (0..7).map(|cpu| topology.node_of(cpu)).collect();
         assert_eq!(nodes, vec![0, 0, 1, 1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn groups_of_cpus_become_nodes_in_the_memory_of_their_own() {
+        let node = |number, cpus: &[u32]| SystemNode {
+            number,
+            cpus: cpus.to_vec(),
+            has_memory: true,
+            distances: Vec::new(),
+        };
+        let machine =
+            Topology::from_system(&[node(0, &[0, 1, 2, 3]), node(2, &[4, 5, 6])]).unwrap();
+        let groups = vec![vec![0, 2], vec![1, 3], vec![4, 6]];
+        let topology = machine.clone().divided(&groups).unwrap();
+        let nodes: Vec<usize> = (0..7).map(|cpu| topology.node_of(cpu)).collect();
+        assert_eq!(nodes, [0, 1, 0, 1, 2, 0, 2]);
+        let system = [0, 1, 2].map(|node| topology.system_node(node));
+        assert_eq!(system, [Some(0), Some(0), Some(2)]);
+        assert_eq!((topology.nodes(), topology.cpus()), (3, 7));
+        let wrong = [
+            (vec![], TopologyError::Nodes),
+            (vec![vec![0]; 65], TopologyError::Nodes),
+            (vec![vec![]], TopologyError::Cpus),
+            (vec![vec![7]], TopologyError::Cpus),
+        ];
+        for (groups, error) in wrong {
+            assert_eq!(machine.clone().divided(&groups), Err(error), "{groups:?}");
+        }
     }
 
     #[test]

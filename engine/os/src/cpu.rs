@@ -296,19 +296,22 @@ mod text {
         // 11111111-2222-33
         let first = any_of([
             _mm_and_si128(low, _mm_set_epi64x(0, -1)),
-            _mm_and_si128(_mm_slli_si128::<1>(low), _mm_set_epi64x(0xff_ffff_ff00, 0)),
+            _mm_and_si128(
+                _mm_slli_si128::<1>(low),
+                _mm_set_epi64x(0x00ff_ffff_ff00, 0),
+            ),
             _mm_and_si128(
                 _mm_slli_si128::<2>(low),
                 _mm_set_epi64x(0xffff_u64.rotate_left(48) as i64, 0),
             ),
-            _mm_set_epi64x(0x2d_0000_0000_2d, 0),
+            _mm_set_epi64x(0x2d00_0000_002d, 0),
         ]);
         // 33-4444-55555555
         let second = any_of([
             _mm_srli_si128::<14>(low),
             _mm_and_si128(
                 _mm_slli_si128::<3>(high),
-                _mm_set_epi64x(0, 0xff_ffff_ff00_0000),
+                _mm_set_epi64x(0, 0x00ff_ffff_ff00_0000),
             ),
             _mm_and_si128(_mm_slli_si128::<4>(high), _mm_set_epi64x(-1, 0)),
             _mm_set_epi64x(0, 0x2d00_0000_002d_0000),

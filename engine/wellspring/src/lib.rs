@@ -80,6 +80,7 @@ pub use rng::{
     LocalRng, Random, ThreadRng, alphanumeric, below, bool, choose, choose_multiple,
     choose_weighted, f64, random, range, rng, shuffle, u16, u32, u64,
 };
+pub use topology_linux::cache_topology;
 pub use wellspring_core::health::SourceHealth;
 pub use wellspring_core::self_test::SelfTest;
 pub use wellspring_core::source::{MinEntropy, Source, SourceError, Speed, Symbol};

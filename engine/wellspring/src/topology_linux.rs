@@ -57,6 +57,52 @@ pub(crate) fn topology() -> Result<Topology, Error> {
     }
 }
 
+/// This machine with a node for each last-level cache, in place of each NUMA node: for
+/// [`EngineBuilder::topology`](crate::EngineBuilder::topology). Where a processor has several such caches, the lock of a node
+/// and its key then stay in one. The machine's NUMA nodes, if the system does not say which CPUs share a cache.
+///
+/// # Errors
+///
+/// [`Error::Memory`].
+pub fn cache_topology() -> Result<Topology, Error> {
+    match caches_in(SYSTEM) {
+        Ok(topology) => Ok(topology),
+        Err(Fault::Absent) => topology(),
+        Err(Fault::Memory) => Err(Error::Memory),
+    }
+}
+
+fn caches_in(folder: &str) -> Result<Topology, Fault> {
+    let nodes = topology_in(folder)?;
+    let mut groups: Vec<Vec<u32>> = Vec::new();
+    for cpu in list(folder, format_args!("cpu/online"))? {
+        if !groups.iter().any(|group| group.binary_search(&cpu).is_ok()) {
+            groups.try_reserve(1).map_err(|_| Fault::Memory)?;
+            groups.push(last_cache(folder, cpu)?);
+        }
+    }
+    Ok(nodes.divided(&groups)?)
+}
+
+/// The CPUs that share the last cache of a CPU: the kernel numbers its caches from the first level on.
+fn last_cache(folder: &str, cpu: u32) -> Result<Vec<u32>, Fault> {
+    let cache = |index| {
+        list(
+            folder,
+            format_args!("cpu/cpu{cpu}/cache/index{index}/shared_cpu_list"),
+        )
+    };
+    let mut last = cache(0)?;
+    for index in 1.. {
+        match cache(index) {
+            Ok(shared) => last = shared,
+            Err(Fault::Absent) => break,
+            Err(Fault::Memory) => return Err(Fault::Memory),
+        }
+    }
+    Ok(last)
+}
+
 /// The number of CPUs that this machine can have.
 ///
 /// # Errors
@@ -200,10 +246,51 @@ mod tests {
         assert_eq!(topology.system_node(1), Some(2));
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
-    fn this_machine_has_a_topology_that_covers_its_cpus() {
-        let topology = topology().unwrap();
-        assert!(topology.nodes() >= 1);
-        assert!(topology.cpus() >= std::thread::available_parallelism().unwrap().get());
+    fn a_machine_with_two_caches_in_a_node_has_a_node_for_each() {
+        let folder = std::env::temp_dir().join(format!("wellspring-llc-{}", std::process::id()));
+        let write = |path: &str, text: &str| {
+            let path = folder.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("node/online", "0-1\n");
+        write("node/node0/cpulist", "0-3\n");
+        write("node/node1/cpulist", "4-5\n");
+        // CPU 5 is offline and has no caches.
+        write("cpu/online", "0-4\n");
+        for (cpu, own, shared) in [
+            (0, "0", "0,2"),
+            (1, "1", "1,3"),
+            (2, "2", "0,2"),
+            (3, "3", "1,3"),
+            (4, "4", "4"),
+        ] {
+            write(&format!("cpu/cpu{cpu}/cache/index0/shared_cpu_list"), own);
+            write(
+                &format!("cpu/cpu{cpu}/cache/index1/shared_cpu_list"),
+                shared,
+            );
+        }
+        let topology = caches_in(folder.to_str().unwrap());
+        fs::remove_file(folder.join("cpu/cpu4/cache/index0/shared_cpu_list")).unwrap();
+        let without = caches_in(folder.to_str().unwrap());
+        fs::remove_dir_all(&folder).unwrap();
+        let topology = topology.unwrap();
+        let nodes: Vec<usize> = (0..6).map(|cpu| topology.node_of(cpu)).collect();
+        assert_eq!(nodes, [0, 1, 0, 1, 2, 0]);
+        let system = [0, 1, 2].map(|node| topology.system_node(node));
+        assert_eq!(system, [Some(0), Some(0), Some(1)]);
+        assert_eq!(without, Err(Fault::Absent));
+    }
+
+    #[test]
+    fn this_machine_has_topologies_that_cover_its_cpus() {
+        for topology in [topology, cache_topology] {
+            let topology = topology().unwrap();
+            assert!(topology.nodes() >= 1);
+            assert!(topology.cpus() >= std::thread::available_parallelism().unwrap().get());
+        }
     }
 }

@@ -237,6 +237,8 @@ impl Report {
             "host": {
                 "cpu": host.cpu,
                 "cpus": host.cpus,
+                "nodes": host.nodes,
+                "last_level_caches": host.caches,
                 "system": host.system,
                 "backend": host.backend,
                 "chacha20_backend": host.chacha20_backend,
@@ -314,6 +316,10 @@ pub struct Host {
     pub cpu: String,
     /// How many CPUs this process may use.
     pub cpus: usize,
+    /// How many NUMA nodes the machine has.
+    pub nodes: usize,
+    /// How many last-level caches it has, as far as the system says.
+    pub caches: usize,
     /// The release of the kernel.
     pub system: String,
     /// The backend of the process's engine.
@@ -355,6 +361,8 @@ impl Host {
         Self {
             cpu,
             cpus: cpus(),
+            nodes: Engine::process().stats().nodes.len(),
+            caches: wellspring::cache_topology().map_or(1, |topology| topology.nodes()),
             system: format!("Linux {}", read("/proc/sys/kernel/osrelease").trim()),
             backend: Engine::process().backend().name(),
             chacha20_backend: Backend::detect(Prf::ChaCha20).name(),
@@ -384,8 +392,14 @@ impl Host {
     pub fn machine(&self) -> String {
         let plural = if self.cpus == 1 { "CPU" } else { "CPUs" };
         format!(
-            "{}, {} {plural} usable, {}, backend {}, generation page {}",
-            self.cpu, self.cpus, self.system, self.backend, self.generation_page
+            "{}, {} {plural} usable, NUMA nodes: {}, last-level caches: {}, {}, backend {}, generation page {}",
+            self.cpu,
+            self.cpus,
+            self.nodes,
+            self.caches,
+            self.system,
+            self.backend,
+            self.generation_page
         )
     }
 }

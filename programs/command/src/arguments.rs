@@ -7,7 +7,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use wellspring::seed_file::{SeedFileError, SeedFound};
-use wellspring::{Backend, Engine, FileFault, Harvester, MinEntropy, Mode, Prf, Topology};
+use wellspring::{
+    Backend, Engine, FileFault, Harvester, MinEntropy, Mode, Prf, Topology, TopologyError,
+};
 use wellspring_command_line::say;
 
 /// Which engine.
@@ -29,10 +31,11 @@ pub(crate) struct EngineRequest {
     #[arg(long, value_name = "NAME", value_parser = named(Backend::ALL, Backend::name))]
     backend: Option<Backend>,
 
-    /// Nodes and CPUs, like nodes=4,cpus=8 [default: this machine's]
+    /// Nodes and CPUs, like nodes=4,cpus=8, or llc [default: this machine's NUMA nodes]
     ///
-    /// Each node gets the same number of neighbouring CPUs. The modes canonical and concurrent use one node.
-    #[arg(long, value_name = "TOPOLOGY")]
+    /// Each node gets the same number of neighbouring CPUs. llc: a node for each last-level cache of this machine. The modes
+    /// canonical and concurrent use one node.
+    #[arg(long, value_name = "TOPOLOGY", value_parser = topology)]
     topology: Option<Topology>,
 
     /// A file that carries seeds over a reboot [default: none]
@@ -100,6 +103,14 @@ impl EngineRequest {
 }
 
 // Values that several commands read from the command line.
+
+fn topology(text: &str) -> Result<Topology, String> {
+    if text == "llc" {
+        return wellspring::cache_topology().map_err(|error| error.to_string());
+    }
+    text.parse()
+        .map_err(|error: TopologyError| error.to_string())
+}
 
 /// A parser of a fixed set of values, each by its name.
 pub(crate) fn named<T: Copy + Send + Sync + 'static>(

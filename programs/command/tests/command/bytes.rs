@@ -77,6 +77,7 @@ fn no_bytes_come_twice_whatever_makes_them() {
         "--threads 3 --mode canonical",
         "--threads 3 --mode concurrent",
         "--threads 3 --mode per-node --topology nodes=2,cpus=2",
+        "--threads 3 --mode per-node --topology llc",
         "--prf chacha20",
         "--backend aes256-portable",
     ] {
