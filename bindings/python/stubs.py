@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 _Size = SupportsIndex | Iterable[SupportsIndex]
 _Float = float | np.floating[Any] | np.integer[Any]
 _Int = int | np.integer[Any]
-_Vector = Iterable[_Float] | NDArray[Any]
+_Vector = Iterable[_Float] | Iterable[Iterable[_Float]] | NDArray[Any]
 _Matrix = Iterable[_Vector] | NDArray[Any]
 _At = Iterable[SupportsIndex] | SupportsIndex | None
 _Out = TypeVar("_Out")
@@ -96,6 +96,9 @@ class Method:
         default = f"NDArray[np.{self.line.dtypes[0]}]"
         none = {"size": "None", "out": "None", "dtype": "None"}
         if self.line.row is not None:
+            # Integers may be arrays, but for the length of all rows.
+            width = list(own)[self.line.row]
+            own = {name: "ArrayLike" if kind == "_Int" and name != width else kind for name, kind in own.items()}
             yield self.overload(default, (), common | own | {"size": "_Size | None", "out": "None"})
             yield self.overload("_Out", ("out",), common | own | {"size": "_Size | None", "out": "_Out"})
             return

@@ -102,18 +102,43 @@ def distributions(rounds):
         ("binomial", (1000, 0.3)),
         ("poisson", (3,)),
         ("poisson", (100,)),
+        ("triangular", (-1, 0, 1)),
+        ("hypergeometric", (30, 20, 10)),
+        ("hypergeometric", (3000, 2000, 500)),
+        ("vonmises", (0, 2)),
+        ("zipf", (2.0,)),
+        ("logseries", (0.5,)),
+        ("negative_binomial", (5, 0.3)),
+        ("wald", (1, 2)),
+        ("f", (3, 5)),
+        ("noncentral_f", (3, 5, 1)),
+        ("noncentral_chisquare", (3, 1)),
+        ("laplace", ()),
+        ("gumbel", ()),
+        ("logistic", ()),
+        ("rayleigh", ()),
+        ("pareto", (3,)),
+        ("power", (3,)),
         ("choice", (1000, N, True, weights)),
     ]
-    rows = [("dirichlet", ([1, 2, 5],)), ("multinomial", (100, [0.1] * 10)), ("multivariate_normal", ([0] * 3, np.eye(3) + 1))]
+    rows = [
+        ("dirichlet", ([1, 2, 5],)),
+        ("multinomial", (100, [0.1] * 10)),
+        ("multinomial", (10_000, [0.1] * 10)),
+        ("multivariate_hypergeometric", ([16, 8, 4], 6)),
+        ("multivariate_normal", ([0] * 3, np.eye(3) + 1)),
+    ]
     for algorithm in ("chacha8", "aes256-ctr"):
         elements = Elements(1, algorithm=algorithm, threads=1)
         for method, parameters in numbers + rows:
-            is_row = method in ("dirichlet", "multinomial", "multivariate_normal")
+            is_row = method in ("dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal")
             count = N // 10 if is_row else N
             size = {} if method == "choice" else {"size": count}
             theirs = functools.partial(getattr(rng, method), *parameters, **size)
             ours = functools.partial(getattr(elements, method), *parameters, **size)
-            name = f"{method}{' rows' if is_row else ' of 1000 weights' if method == 'choice' else parameters}, {algorithm}"
+            trials = f" of {parameters[0]}" if method == "multinomial" else ""
+            said = f" rows{trials}" if is_row else " of 1000 weights" if method == "choice" else parameters
+            name = f"{method}{said}, {algorithm}"
             compare(name, theirs, ours, rounds, count, "ns an element", 1)
 
 
@@ -122,7 +147,7 @@ def columns(rounds):
     rng, count, elements = np.random.default_rng(1), 10**6, Elements(1, threads=1)
 
     def around(value):
-        return rng.uniform(0.8 * value, 1.2 * value, count)
+        return value * rng.uniform(0.8, 1.2, count)
 
     methods = [
         ("uniform", (0.0, 1.0), (around(-1.0), around(1.0))),
@@ -134,6 +159,9 @@ def columns(rounds):
         ("poisson", (40.0,), (around(40.0),)),
         ("binomial", (20, 0.3), (np.full(count, 20), around(0.3))),
         ("integers", (0, 1000), (np.zeros(count, np.int64), rng.integers(900, 1100, count))),
+        ("triangular", (-1.0, 0.0, 1.0), (around(-1.0), around(0.0), around(1.0))),
+        ("geometric", (0.1,), (around(0.1),)),
+        ("hypergeometric", (30, 20, 10), (rng.integers(25, 36, count), rng.integers(15, 26, count), np.full(count, 10))),
     ]
     for method, single, several in methods:
         call = getattr(elements, method)

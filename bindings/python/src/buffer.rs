@@ -238,12 +238,20 @@ fn ask_for_huge_pages(start: *mut c_void, length: usize) {
 pub(crate) trait Number: Copy + Default + Send + Sync {
     /// The kind of such an element in a buffer.
     const KIND: Kind;
+
+    /// The nearest number to an integer; of an integer type, its lowest bits.
+    fn from_integer(integer: i64) -> Self;
 }
 
 macro_rules! number {
     ($kind:ident: $($type:ident),*) => {$(
         impl Number for $type {
             const KIND: Kind = Kind::$kind;
+
+            #[inline(always)]
+            fn from_integer(integer: i64) -> Self {
+                integer as $type
+            }
         }
     )*};
 }

@@ -6,10 +6,10 @@ use std::sync::Mutex;
 use wellspring_pseudo::ElementError;
 
 use crate::block::{Block, Start};
-use crate::buffer::Number;
+use crate::buffer::{Number, Source};
 
-/// Elements that are made at a time: their parameters stay in the second cache, and mostly in the first.
-const AT_A_TIME: usize = 2048;
+/// Elements that are made at a time: they and their parameters stay in the first cache.
+const AT_A_TIME: usize = 1024;
 
 /// The most parameters of a distribution.
 const MAX_COLUMNS: usize = 4;
@@ -25,8 +25,48 @@ pub(crate) struct Grid {
 /// A parameter of all elements: an array, and how far its index goes on from one place to the next in each dimension of the
 /// grid. In the last dimension it goes on by 0 or 1.
 pub(crate) struct Column<'a, T> {
-    numbers: &'a [T],
+    values: Values<'a, T>,
     steps: &'a [usize],
+}
+
+/// The numbers of an array that holds parameters of the type `T`.
+#[derive(Clone, Copy)]
+pub(crate) enum Values<'a, T> {
+    Own(&'a [T]),
+    /// Integers, which are rounded to `T` where they are copied.
+    Integers(&'a [i64]),
+}
+
+impl<'a, T: Number> Values<'a, T> {
+    /// The numbers of an array, if they are of the type or int64.
+    pub(crate) fn of(source: &'a Source) -> PyResult<Self> {
+        match source.numbers() {
+            Ok(own) => Ok(Self::Own(own)),
+            Err(_) => source.numbers().map(Self::Integers),
+        }
+    }
+
+    fn len(self) -> usize {
+        match self {
+            Self::Own(numbers) => numbers.len(),
+            Self::Integers(numbers) => numbers.len(),
+        }
+    }
+
+    /// Copies as many values from place `start` on, or the one there to all places.
+    #[inline]
+    fn copy(self, start: usize, is_one: bool, out: &mut [T]) {
+        match self {
+            Self::Own(numbers) if is_one => out.fill(numbers[start]),
+            Self::Own(numbers) => out.copy_from_slice(&numbers[start..][..out.len()]),
+            Self::Integers(numbers) if is_one => out.fill(T::from_integer(numbers[start])),
+            Self::Integers(numbers) => {
+                for (place, number) in out.iter_mut().zip(&numbers[start..]) {
+                    *place = T::from_integer(*number);
+                }
+            }
+        }
+    }
 }
 
 impl Grid {
@@ -39,9 +79,9 @@ impl Grid {
     }
 
     /// The column of an array. No place of the grid is outside of it.
-    pub(crate) fn column<'a, T>(
+    pub(crate) fn column<'a, T: Number>(
         &self,
-        numbers: &'a [T],
+        values: Values<'a, T>,
         steps: &'a [usize],
     ) -> PyResult<Column<'a, T>> {
         let is_empty = self.shape.contains(&0);
@@ -51,11 +91,11 @@ impl Grid {
         });
         let fits = steps.len() == self.shape.len()
             && steps.last().is_some_and(|step| *step <= 1)
-            && (is_empty || last < numbers.len());
+            && (is_empty || last < values.len());
         if !fits {
             return Err(PyValueError::new_err("a parameter does not fit the shape"));
         }
-        Ok(Column { numbers, steps })
+        Ok(Column { values, steps })
     }
 
     /// Copies the values of a column from place `position` on.
@@ -74,11 +114,8 @@ impl Grid {
             }
             let count = rest.len().min(run - skipped);
             let (now, after) = rest.split_at_mut(count);
-            if step == 0 {
-                now.fill(column.numbers[start]);
-            } else {
-                now.copy_from_slice(&column.numbers[start + skipped..][..count]);
-            }
+            let start = if step == 0 { start } else { start + skipped };
+            column.values.copy(start, step == 0, now);
             (row, skipped, rest) = (row + 1, 0, after);
         }
     }

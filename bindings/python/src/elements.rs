@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::fmt::Display;
 use std::ops::Bound as StdBound;
+use std::sync::Mutex;
 use wellspring_pseudo::distributions::table::{
     self, Entry, Kind, Made, Number, Numbers, TABLE, Value,
 };
@@ -12,7 +13,7 @@ use wellspring_pseudo::{Algorithm, ElementError, Halton, Integer, Path, Sobol, U
 
 use crate::block::{Block, Start, fill_in_pieces};
 use crate::buffer::{Buffer, Elements as Out, Source, new_bytes};
-use crate::columns::{CheckColumns, Grid, fill_by_columns};
+use crate::columns::{CheckColumns, Grid, Values, fill_by_columns};
 
 /// Numbers of a permutation that are made at a time.
 const PERMUTED_AT_A_TIME: usize = 1024;
@@ -251,8 +252,8 @@ impl Elements {
         Ok(())
     }
 
-    /// Elements of a distribution whose parameters differ. `columns` has for each parameter an array of float64, and how far
-    /// its index goes on from one place to the next in each dimension of `shape`, which is the shape of `out`.
+    /// Elements of a distribution whose parameters differ. `columns` has for each parameter an array of float64 or int64, and how
+    /// far its index goes on from one place to the next in each dimension of `shape`, which is the shape of `out`.
     ///
     /// A refused call leaves `out` as it was if `is_kept`; without that the parameters are looked at once and not twice.
     #[allow(
@@ -278,7 +279,7 @@ impl Elements {
         let columns = sources
             .iter()
             .zip(columns.iter())
-            .map(|(source, (_, steps))| grid.column(source.numbers::<f64>()?, steps))
+            .map(|(source, (_, steps))| grid.column(Values::<f64>::of(source)?, steps))
             .collect::<PyResult<Vec<_>>>()?;
         let buffer = Buffer::get(out, "out")?;
         let elements = &self.elements;
@@ -319,6 +320,71 @@ impl Elements {
         }
     }
 
+    /// Rows of a distribution whose parameters differ. `columns` has for each parameter an array of float64, or of int64 if the
+    /// parameter is an integer; how many of its numbers belong to a row; and how far its index goes on from a row to the next.
+    fn draw_rows(
+        &self,
+        distribution: &Distribution,
+        columns: Vec<(Bound<'_, PyAny>, usize, usize)>,
+        out: &Bound<'_, PyAny>,
+        width: usize,
+        first: u64,
+        threads: usize,
+    ) -> PyResult<()> {
+        let (py, entry) = (out.py(), distribution.entry);
+        let sources = columns
+            .iter()
+            .map(|(column, ..)| Source::get(column))
+            .collect::<PyResult<Vec<_>>>()?;
+        let columns = sources
+            .iter()
+            .zip(columns.iter())
+            .map(|(source, &(_, count, step))| {
+                let values = Values::of(source)?;
+                Ok(RowColumn {
+                    values,
+                    count,
+                    step,
+                })
+            })
+            .collect::<PyResult<Vec<_>>>()?;
+        let buffer = Buffer::get(out, "out")?;
+        let elements = &self.elements;
+        match buffer.elements("out")? {
+            Out::F64(out) => {
+                draw_each_row(
+                    py,
+                    out,
+                    width,
+                    first,
+                    threads,
+                    |row, index, out| match made_row(entry, &columns, row, Number::F64)? {
+                        Made::F64(drawn) if drawn.width() == width => {
+                            elements.draw(&*drawn, index, out)
+                        }
+                        _ => Err(WRONG_ROW),
+                    },
+                )
+            }
+            Out::I64(out) => {
+                draw_each_row(
+                    py,
+                    out,
+                    width,
+                    first,
+                    threads,
+                    |row, index, out| match made_row(entry, &columns, row, Number::I64)? {
+                        Made::I64(drawn) if drawn.width() == width => {
+                            elements.draw(&*drawn, index, out)
+                        }
+                        _ => Err(WRONG_ROW),
+                    },
+                )
+            }
+            _ => Err(not_of(entry)),
+        }
+    }
+
     /// Integers whose ranges differ: two arrays of the type of `out`, as in `draw_each`. The second one is in the range if
     /// `has_high`.
     #[allow(
@@ -343,8 +409,8 @@ impl Elements {
         macro_rules! fill {
             ($type:ident, $out:ident) => {{
                 let columns = [
-                    grid.column(low_source.numbers::<$type>()?, &low.1)?,
-                    grid.column(high_source.numbers::<$type>()?, &high.1)?,
+                    grid.column(Values::Own(low_source.numbers::<$type>()?), &low.1)?,
+                    grid.column(Values::Own(high_source.numbers::<$type>()?), &high.1)?,
                 ];
                 let check = |columns: &[&[$type]]| check_ranges(columns, has_high);
                 let check: Option<&CheckColumns<$type>> = if is_kept { Some(&check) } else { None };
@@ -489,6 +555,85 @@ impl Elements {
     }
 }
 
+/// A parameter of all rows: `count` numbers for each, and how far the index goes on from one to the next.
+struct RowColumn<'a> {
+    values: Values<'a, f64>,
+    count: usize,
+    step: usize,
+}
+
+const WRONG_ROW: ElementError = ElementError::Parameter("the parameters do not fit the rows");
+
+/// The distribution of a row.
+fn made_row(
+    entry: &Entry,
+    columns: &[RowColumn<'_>],
+    row: usize,
+    number: Number,
+) -> Result<Made, ElementError> {
+    let value = |(parameter, column): (&table::Parameter, &RowColumn<'_>)| {
+        let start = row.checked_mul(column.step)?;
+        let end = start.checked_add(column.count)?;
+        match (parameter.kind, column.values) {
+            (Kind::Vector | Kind::Matrix, Values::Own(numbers)) => {
+                Some(Value::Vector(numbers.get(start..end)?.to_vec()))
+            }
+            (Kind::Float, Values::Own(numbers)) => Some(Value::Float(*numbers.get(start)?)),
+            (Kind::I64 | Kind::U64 | Kind::Size, Values::Integers(numbers)) => {
+                Some(Value::Integer(*numbers.get(start)?))
+            }
+            _ => None,
+        }
+    };
+    let values = entry.parameters.iter().zip(columns).map(value);
+    let values: Vec<Value> = values.collect::<Option<_>>().ok_or(WRONG_ROW)?;
+    entry.make(&values, number).unwrap_or(Err(WRONG_ROW))
+}
+
+/// Fills `out` with rows, from index `first` on. `draw` gets the number of a row in `out`, its index and its place.
+fn draw_each_row<T: Send>(
+    py: Python<'_>,
+    out: &mut [T],
+    width: usize,
+    first: u64,
+    threads: usize,
+    draw: impl Fn(usize, u64, &mut [T]) -> Result<(), ElementError> + Sync,
+) -> PyResult<()> {
+    check_rows(out.len(), width, first)?;
+    let fault = Mutex::new(None);
+    py.detach(|| {
+        fill_in_pieces(out, width, threads, &|start, piece: &mut [T]| {
+            for (row, place) in piece.chunks_mut(width).enumerate() {
+                let row = start / width + row;
+                if let Err(error) = draw(row, first + row as u64, place) {
+                    if let Ok(mut fault) = fault.lock() {
+                        *fault = Some(error);
+                    }
+                    return;
+                }
+            }
+        });
+    });
+    match fault.into_inner().ok().flatten() {
+        Some(error) => Err(refused(error)),
+        None => Ok(()),
+    }
+}
+
+/// Checks that so many numbers are whole rows, whose numbers all have indices.
+fn check_rows(length: usize, width: usize, first: u64) -> PyResult<()> {
+    if width == 0 || !length.is_multiple_of(width) {
+        return Err(PyValueError::new_err("out does not hold whole rows"));
+    }
+    // As many rows have indices of their own.
+    let end = u128::from(first) * width as u128 + length as u128;
+    if end > 1 << 64 {
+        let reason = format!("first: {}", ElementError::PastTheEnd);
+        return Err(PyValueError::new_err(reason));
+    }
+    Ok(())
+}
+
 /// Whether each range has an integer. The second end is in it if `has_high`.
 fn check_ranges<T: PartialOrd>(columns: &[&[T]], has_high: bool) -> Result<(), ElementError> {
     let ranges = || columns[0].iter().zip(columns[1]);
@@ -576,17 +721,7 @@ fn fill_rows<T: Send + Copy>(
     if !outer.is_empty() {
         return Err(PyValueError::new_err("rows have no blocks"));
     }
-    if width == 0 || !out.len().is_multiple_of(width) {
-        return Err(PyValueError::new_err("out does not hold whole rows"));
-    }
-    // As many rows have indices of their own.
-    let end = u128::from(first) * width as u128 + out.len() as u128;
-    if end > 1 << 64 {
-        return Err(PyValueError::new_err(format!(
-            "first: {}",
-            ElementError::PastTheEnd
-        )));
-    }
+    check_rows(out.len(), width, first)?;
     if out.is_empty() {
         return Ok(());
     }

@@ -165,3 +165,89 @@ def test_each_row_has_an_order_of_its_own():
     assert Elements(5).permuted(x, 1, out) is out and (out == Elements(5).permuted(x, 1)).all()
     with pytest.raises(ValueError, match="axis 2"):
         Elements(5).permuted(x, 2)
+
+
+# Parameters of rows: values for two rows, by which the last dimension, the last two, or none belong to a row.
+ROWS = {
+    "dirichlet": [([[0.5, 2.0, 3.0], [1.0, 9.0, 1e-3]],)],
+    "multinomial": [
+        ([7, 1000], [[0.2, 0.3, 0.5], [0.9, 0.1, 0.0]]),
+        ([7, 1000], [0.2, 0.3, 0.5]),
+        (1000, [[0.2, 0.3, 0.5], [0.9, 0.1, 0.0]]),
+    ],
+    "multivariate_hypergeometric": [([[16, 8, 4], [500, 0, 900]], [6, 30]), ([16, 8, 4], [6, 28])],
+    "multivariate_normal": [
+        ([[0.0, 1.0], [5.0, -3.0]], [[[2.0, 1.0], [1.0, 3.0]], [[1.0, 0.0], [0.0, 4.0]]]),
+        ([[0.0, 1.0], [5.0, -3.0]], [[2.0, 1.0], [1.0, 3.0]]),
+        ([0.0, 1.0], [[[2.0, 1.0], [1.0, 3.0]], [[1.0, 0.0], [0.0, 4.0]]]),
+    ],
+    "subsets": [([5, 10_000], 3)],
+}
+# How many dimensions of each parameter belong to one row.
+OWN = {"float": 0, "int": 0, "vector": 1, "matrix": 2}
+
+
+def of_row(name, given, row):
+    """The parameters of one row."""
+    kinds = [OWN[parameter.kind] for parameter in _native.distributions()[name].parameters]
+    arrays = zip(map(np.asarray, given), kinds, strict=True)
+    picked = [array[row] if array.ndim > own else array for array, own in arrays]
+    return [value.item() if value.ndim == 0 else value for value in picked]
+
+
+@pytest.mark.parametrize(("name", "given"), [(name, given) for name, calls in ROWS.items() for given in calls])
+def test_each_row_is_the_one_of_its_own_parameters(name, given):
+    elements, method = Elements(5, "1/2"), getattr(Elements(5, "1/2"), name)
+    made = method(*given, first=7)
+    for row in range(2):
+        assert (getattr(elements, name)(*of_row(name, given, row), first=7 + row) == made[row]).all()
+    repeated = method(*given, size=(3, 2))
+    assert repeated.shape == (3, 2, made.shape[-1])
+    for row in range(6):
+        assert (method(*of_row(name, given, row % 2), first=row) == repeated.reshape(6, -1)[row]).all()
+    out = np.empty(repeated.shape, repeated.dtype, order="F")
+    assert method(*given, out=out) is out and (out == repeated).all()
+    several = method(*given, size=(30_000, 2))
+    assert (getattr(Elements(5, "1/2", threads=7), name)(*given, size=(30_000, 2)) == several).all()
+
+
+def test_rows_have_the_shapes_of_numpy():
+    rng, elements, p = np.random.default_rng(1), Elements(5), [0.25, 0.75]
+    for n, pvals, size in (
+        ([1, 2, 3], p, None),
+        ([1, 2, 3], p, (4, 3)),
+        ([[1], [2]], [p, p, p], None),
+        (5, [[p], [p]], (2, 7)),
+        (np.array([], np.int64), p, None),
+        (np.array([5]), p, 3),
+    ):
+        assert elements.multinomial(n, pvals, size).shape == rng.multinomial(n, pvals, size).shape
+    for n, pvals, size in (([1, 2], p, 3), ([1, 2], [p, p, p], None), ([1, 2], p, (2, 3))):
+        for each in (rng, elements):
+            with pytest.raises(ValueError):
+                each.multinomial(n, pvals, size)
+
+
+def test_wrong_parameters_of_rows_are_refused_and_leave_out_as_it_was():
+    elements, out = Elements(5), np.full((2, 2), 7)
+    for error, call in (
+        (ValueError, lambda: elements.multinomial([3, -1], [0.5, 0.5], out=out)),
+        (ValueError, lambda: elements.multinomial([3, 4], [[0.5, 0.5], [1.5, 0.5]], out=out)),
+        (ValueError, lambda: elements.multinomial([3, 4], [[0.5, 0.5], [0.5]], out=out)),
+        (ValueError, lambda: elements.multinomial([3, 4, 5], [0.5, 0.5], out=out)),
+        (ValueError, lambda: elements.multinomial(np.uint64([3, 2**63]), [0.5, 0.5], out=out)),
+        (ValueError, lambda: elements.multinomial([3, 4], [0.5, 0.5], out=out, first=2**63)),
+        (TypeError, lambda: elements.multinomial([3.5, 1], [0.5, 0.5], out=out)),
+        (TypeError, lambda: elements.multinomial([3, 1], [["a"], ["b"]], out=out)),
+        (TypeError, lambda: elements.multinomial([3, 1], 0.5, out=out)),
+        (ValueError, lambda: elements.multivariate_normal([0, 0], np.ones((2, 2, 3)))),
+        (ValueError, lambda: elements.multivariate_normal(np.zeros((2, 3)), np.eye(2))),
+        (TypeError, lambda: elements.subsets(5, [2, 3])),
+        (TypeError, lambda: elements.sphere([2, 3])),
+        (TypeError, lambda: elements.sobol([2, 3])),
+    ):
+        with pytest.raises(error):
+            call()
+    assert (out == 7).all()
+    with pytest.raises(TypeError, match="k must be one integer, the length of all rows: make a call for each length"):
+        elements.subsets([5, 6], [2, 3])

@@ -124,6 +124,15 @@ class Elements:
         start: _Start,
         threads: int,
     ) -> None: ...
+    def draw_rows(
+        self,
+        distribution: Distribution,
+        columns: list[tuple[Any, int, int]],
+        out: _Buffer,
+        width: int,
+        first: int,
+        threads: int,
+    ) -> None: ...
     def integers_each(
         self,
         low: _Column,

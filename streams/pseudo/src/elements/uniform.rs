@@ -2,7 +2,7 @@
 
 use wellspring_cipher::SimdTask;
 
-use super::arrays::{ElementError, Elements, STREAM_ROW};
+use super::arrays::{ElementError, Elements, Kind, STREAM_ROW};
 
 /// A number in [0, 1) from the upper 53 bits of a word, as NumPy's `Generator.random` does.
 #[inline(always)]
@@ -132,6 +132,22 @@ impl Elements {
                 words,
                 out,
                 convert,
+            });
+        })
+    }
+
+    /// Uniform numbers from the words of a kind whose elements have a head of one word.
+    pub(super) fn uniforms(
+        &self,
+        kind: Kind,
+        first: u64,
+        out: &mut [f64],
+    ) -> Result<(), ElementError> {
+        self.fill_from_words(kind.row(), first, out, |_, words, out| {
+            self.width.run(Convert {
+                words,
+                out,
+                convert: |word| from_u64(u64::from_le_bytes(word)),
             });
         })
     }

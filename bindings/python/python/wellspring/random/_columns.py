@@ -31,12 +31,50 @@ def numbers_of(value: Any, name: str) -> Any:
 
 
 def counts_of(value: Any, name: str) -> Any:
-    """Return a parameter that counts something, as an array of float64 too: of integers below 2**63."""
+    """Return a parameter that counts something, as an array of int64, or of float64 if it has integers from 2**63 on."""
     np = numpy_for("a parameter that is an array")
     numbers = _plain(np, value, name)
     if numbers.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers")
+    is_large = numbers.dtype == np.uint64 and numbers.size and int(numbers.max()) >= 1 << 63
+    return np.asarray(numbers, np.float64 if is_large else np.int64, order="C")
+
+
+def dimensions(value: Any) -> int:
+    """Return how many dimensions a parameter has: an array, or lists in lists. Anything else has none."""
+    if isinstance(value, (list, tuple)):
+        return 1 + (dimensions(value[0]) if value else 0)
+    count: int = getattr(value, "ndim", 0)
+    return count
+
+
+def vectors_of(value: Any, name: str, count: int) -> Any:
+    """Return a parameter whose last dimensions, as many as `count`, belong to one row, as an array of float64."""
+    np = numpy_for("a parameter that is an array")
+    try:
+        numbers = np.array(value, copy=None, order="C")
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    if numbers.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must be numbers")
+    if numbers.ndim == 0:
+        raise TypeError(f"{name} must be a sequence of numbers")
+    if numbers.ndim < count or count == 2 and numbers.shape[-1] != numbers.shape[-2]:
+        raise ValueError(f"{name} must be a square matrix for each row")
     return np.asarray(numbers, np.float64, order="C")
+
+
+def rows_of(arrays: Sequence[Any], counts: Sequence[int], shape: Shape) -> list[tuple[Any, int, int]]:
+    """Return the columns of rows: numbers, how many belong to one row, and how far the index goes on from a row to the next."""
+    np = numpy_for("a parameter that is an array")
+    columns = []
+    for array, count in zip(arrays, counts, strict=True):
+        outer, inner = array.shape[: array.ndim - count], array.shape[array.ndim - count :]
+        numbers, is_one = math.prod(inner), math.prod(outer) == 1
+        if not is_one:
+            array = np.ascontiguousarray(np.broadcast_to(array, (*shape, *inner)))
+        columns.append((array.reshape(-1), numbers, 0 if is_one else numbers))
+    return columns
 
 
 def ends_of(value: Any, name: str, dtype: Any, *, past: bool) -> tuple[Any, bool]:

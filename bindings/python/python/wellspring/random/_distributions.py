@@ -22,8 +22,20 @@ from wellspring.random._arguments import (
     into,
     numpy_for,
 )
-from wellspring.random._columns import columns_of, counts_of, ends_of, is_array, numbers_of, whole_shape
+from wellspring.random._columns import (
+    columns_of,
+    counts_of,
+    dimensions,
+    ends_of,
+    is_array,
+    numbers_of,
+    rows_of,
+    vectors_of,
+    whole_shape,
+)
 
+# How many dimensions a parameter has for one element.
+_DIMENSIONS = {"float": 0, "int": 0, "vector": 1, "matrix": 2}
 _CHECKS = {"float": checked_number, "int": checked_count, "vector": checked_numbers, "matrix": checked_matrix}
 
 
@@ -36,6 +48,7 @@ class _Line:
         self.takes_arrays = distribution.takes_columns
         # The parameter that says how many numbers a row has.
         self.row = distribution.row
+        self.dimensions = [_DIMENSIONS[own.kind] for own in distribution.parameters]
         # In the order of `draw`. Bounds are looked at where numbers are made.
         self.checks = [
             (checked_bound if own.has_high and own.high == math.inf else _CHECKS[own.kind], own.name)
@@ -65,6 +78,12 @@ _RAISED = (
     "    If an argument is of another type.",
 )
 _KINDS = {"float": "float", "int": "int", "vector": "sequence of floats", "matrix": "square matrix of floats"}
+_SEVERAL = {
+    "float": " or array of floats",
+    "int": " or array of ints",
+    "vector": ", or array with one in its last dimension",
+    "matrix": ", or array with one in its last two dimensions",
+}
 
 
 def _bounds(parameter):
@@ -86,10 +105,13 @@ def described(method):
     if method.__doc__ is None:
         return method
     line = TABLE[method.__name__]
-    dtypes, row, has_arrays = line.dtypes, line.row, line.takes_arrays or method.__name__ == "integers"
+    dtypes, row = line.dtypes, line.row
     own = {parameter.name: parameter for parameter in line.distribution.parameters}
+    # Not the length of all rows.
+    several = {parameter.name for i, parameter in enumerate(own.values()) if row != i or line.dimensions[i]}
+    several = several if line.takes_arrays or row is not None or method.__name__ == "integers" else set()
     text = {"one": "one number", "element": "element", "dtypes": ", ".join(map(repr, dtypes))}
-    text["arrays"] = ", or as many as the parameters have together" if has_arrays and own else ""
+    text["arrays"] = ", or as many as the parameters have together" if several else ""
     returned = f"{'float' if dtypes[0] == 'float64' else 'int'}, or array of {dtypes[0] if len(dtypes) == 1 else 'the dtype'}"
     if row is not None:
         text.update(one="one row", element="row")
@@ -99,7 +121,7 @@ def described(method):
     for name in code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]:
         if name in own:
             kind, default = _KINDS[own[name].kind], own[name].default
-            kind = f"{kind} or array of {kind}s" if has_arrays else kind
+            kind += _SEVERAL[own[name].kind] if name in several else ""
             lines.append(f"{name} : {kind}" + ("" if default is None else f", default {default:g}"))
             lines.append("    " + _bounds(own[name]))
         else:
@@ -637,7 +659,7 @@ class Distributions:
         """
         count = checked_count(dimensions, "dimensions")
 
-        def make(target, start):
+        def make(target, _, start):
             self._native.sobol(count, bool(scramble), target, start, self._thread_count())
 
         return _rows(make, count, ("float64",), size, out, first)
@@ -655,7 +677,7 @@ class Distributions:
         """
         count = checked_count(dimensions, "dimensions")
 
-        def make(target, start):
+        def make(target, _, start):
             self._native.halton(count, bool(scramble), target, start, self._thread_count())
 
         return _rows(make, count, ("float64",), size, out, first)
@@ -669,11 +691,13 @@ class Distributions:
             for value in given:
                 if is_array(value):
                     return self._draw_each(line, given, size, dtype, out, first, at, of)
+        if line.row is not None and any(dimensions(value) > own for value, own in zip(given, line.dimensions, strict=True)):
+            return self._draw_rows(line, given, size, out, first)
         values = [check(value, name) for (check, name), value in zip(line.checks, given, strict=True)]
         if line.row is not None:
             width = values[line.row] if isinstance(values[line.row], int) else len(values[line.row])
 
-            def make_rows(target, start):
+            def make_rows(target, _, start):
                 self._native.draw(line.distribution, values, target, (start, []), self._thread_count())
 
             return _rows(make_rows, width, line.dtypes, size, out, first)
@@ -700,6 +724,34 @@ class Distributions:
 
         return into(make, None if out is not None and size is None else shape, dtype, out, line.dtypes)
 
+    def _draw_rows(self, line, given, size, out, first):
+        """Return rows whose parameters differ. Each is the row of a call with its own parameters."""
+        np = numpy_for("a parameter that is an array")
+        arrays = []
+        for (check, name), value, count in zip(line.checks, given, line.dimensions, strict=True):
+            if count:
+                arrays.append(vectors_of(value, name, count))
+            elif not is_array(value):
+                arrays.append(np.array(check(value, name), np.int64))
+            elif len(arrays) == line.row:
+                raise TypeError(f"{name} must be one integer, the length of all rows: make a call for each length")
+            else:
+                arrays.append(counts_of(value, name))
+                if arrays[-1].dtype != np.int64:
+                    raise ValueError(f"{name} must be below 2**63")
+        width = arrays[line.row].shape[-1] if line.dimensions[line.row] else int(arrays[line.row])
+        outer = [np.empty(array.shape[: array.ndim - count]) for array, count in zip(arrays, line.dimensions, strict=True)]
+
+        def make(target, shape, start):
+            columns = rows_of(arrays, line.dimensions, whole_shape(outer, shape[:-1], None))
+            # A refused call leaves an out as it was.
+            made = target if out is None else np.empty(math.prod(shape), line.dtypes[0])
+            self._native.draw_rows(line.distribution, columns, made, width, start, self._thread_count())
+            if out is not None:
+                np.asarray(target).reshape(-1)[...] = made
+
+        return _rows(make, width, line.dtypes, whole_shape(outer, size, None) if out is None else size, out, first)
+
 
 def _rows(make, width, dtypes, size, out, first):
     """Return rows of so many numbers; one row, if neither size nor out is given."""
@@ -707,7 +759,7 @@ def _rows(make, width, dtypes, size, out, first):
     def checked(target, shape):
         if shape[-1:] != (width,):
             raise ValueError(f"out must have rows of {width} numbers")
-        make(target, checked_first(first))
+        make(target, shape, checked_first(first))
 
     if size is not None:
         size = (*checked_shape(size, "size"), width)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 _Size = SupportsIndex | Iterable[SupportsIndex]
 _Float = float | np.floating[Any] | np.integer[Any]
 _Int = int | np.integer[Any]
-_Vector = Iterable[_Float] | NDArray[Any]
+_Vector = Iterable[_Float] | Iterable[Iterable[_Float]] | NDArray[Any]
 _Matrix = Iterable[_Vector] | NDArray[Any]
 _At = Iterable[SupportsIndex] | SupportsIndex | None
 _Out = TypeVar("_Out")
@@ -1246,15 +1246,15 @@ class Distributions:
     ) -> _Out: ...
     @overload
     def subsets(
-        self, n: _Int, k: _Int, size: _Size | None = ..., out: None = ..., *, first: SupportsIndex = ...,
+        self, n: ArrayLike, k: _Int, size: _Size | None = ..., out: None = ..., *, first: SupportsIndex = ...,
     ) -> NDArray[np.int64]: ...
     @overload
     def subsets(
-        self, n: _Int, k: _Int, size: _Size | None, out: _Out, *, first: SupportsIndex = ...,
+        self, n: ArrayLike, k: _Int, size: _Size | None, out: _Out, *, first: SupportsIndex = ...,
     ) -> _Out: ...
     @overload
     def subsets(
-        self, n: _Int, k: _Int, size: _Size | None = ..., *, out: _Out, first: SupportsIndex = ...,
+        self, n: ArrayLike, k: _Int, size: _Size | None = ..., *, out: _Out, first: SupportsIndex = ...,
     ) -> _Out: ...
     @overload
     def dirichlet(
@@ -1270,27 +1270,28 @@ class Distributions:
     ) -> _Out: ...
     @overload
     def multinomial(
-        self, n: _Int, pvals: _Vector, size: _Size | None = ..., out: None = ..., *, first: SupportsIndex = ...,
+        self, n: ArrayLike, pvals: _Vector, size: _Size | None = ..., out: None = ..., *, first: SupportsIndex = ...,
     ) -> NDArray[np.int64]: ...
     @overload
     def multinomial(
-        self, n: _Int, pvals: _Vector, size: _Size | None, out: _Out, *, first: SupportsIndex = ...,
+        self, n: ArrayLike, pvals: _Vector, size: _Size | None, out: _Out, *, first: SupportsIndex = ...,
     ) -> _Out: ...
     @overload
     def multinomial(
-        self, n: _Int, pvals: _Vector, size: _Size | None = ..., *, out: _Out, first: SupportsIndex = ...,
+        self, n: ArrayLike, pvals: _Vector, size: _Size | None = ..., *, out: _Out, first: SupportsIndex = ...,
     ) -> _Out: ...
     @overload
     def multivariate_hypergeometric(
-        self, colors: _Vector, nsample: _Int, size: _Size | None = ..., out: None = ..., *, first: SupportsIndex = ...,
+        self, colors: _Vector, nsample: ArrayLike, size: _Size | None = ..., out: None = ..., *,
+        first: SupportsIndex = ...,
     ) -> NDArray[np.int64]: ...
     @overload
     def multivariate_hypergeometric(
-        self, colors: _Vector, nsample: _Int, size: _Size | None, out: _Out, *, first: SupportsIndex = ...,
+        self, colors: _Vector, nsample: ArrayLike, size: _Size | None, out: _Out, *, first: SupportsIndex = ...,
     ) -> _Out: ...
     @overload
     def multivariate_hypergeometric(
-        self, colors: _Vector, nsample: _Int, size: _Size | None = ..., *, out: _Out, first: SupportsIndex = ...,
+        self, colors: _Vector, nsample: ArrayLike, size: _Size | None = ..., *, out: _Out, first: SupportsIndex = ...,
     ) -> _Out: ...
     @overload
     def multivariate_normal(

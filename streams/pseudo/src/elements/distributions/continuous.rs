@@ -128,7 +128,7 @@ impl<T: Float> Scaled<T> {
     }
 
     /// Makes numbers in their standard form x, and from each `start + step * x`, where `scale` makes start and step of the
-    /// values of two parameters.
+    /// values of two parameters. All these are finite and no step is below 0, if and only if the parameters are in bounds.
     fn fill_scaled(
         elements: &Elements,
         out: &mut [T],
@@ -137,8 +137,8 @@ impl<T: Float> Scaled<T> {
         make: impl FnOnce(&mut [T]) -> Result<(), ElementError>,
     ) -> Result<(), ElementError> {
         make(out)?;
-        let are_finite = elements.width.run(ScaleEach { out, values, scale });
-        if are_finite {
+        let are_right = elements.width.run(ScaleEach { out, values, scale });
+        if are_right {
             Ok(())
         } else {
             let reason = "a parameter is out of bounds for the type";
@@ -147,7 +147,8 @@ impl<T: Float> Scaled<T> {
     }
 }
 
-/// Scales each number by its own start and step. Returns whether all these are finite in the type of the numbers.
+/// Scales each number by its own start and step. Returns whether all these are finite in the type of the numbers, and no step is
+/// below 0.
 struct ScaleEach<'a, T, S> {
     out: &'a mut [T],
     values: (&'a [f64], &'a [f64]),
@@ -160,14 +161,15 @@ impl<T: Float, S: Fn(f64, f64) -> (f64, f64)> SimdTask for ScaleEach<'_, T, S> {
     #[inline(always)]
     fn run(self) -> bool {
         let values = self.values.0.iter().zip(self.values.1);
-        let mut are_finite = true;
+        let mut are_right = true;
         for (number, (first, second)) in self.out.iter_mut().zip(values) {
             let (start, step) = (self.scale)(*first, *second);
+            are_right &= step >= 0.0;
             let (start, step) = (T::from_f64(start), T::from_f64(step));
-            are_finite &= start.is_finite() & step.is_finite();
+            are_right &= start.is_finite() & step.is_finite();
             *number = start + step * *number;
         }
-        are_finite
+        are_right
     }
 }
 
@@ -262,7 +264,8 @@ impl<F: Fn(f64) -> f64> SimdTask for Map<'_, F> {
 /// Numbers that are made and then mapped: they stay in the first cache.
 const MAPPED_AT_A_TIME: usize = 1024;
 
-fn map(
+/// Makes numbers by `make`, and of each another one.
+pub(super) fn map(
     elements: &Elements,
     first: u64,
     out: &mut [f64],
@@ -420,7 +423,58 @@ impl Gamma {
     }
 }
 
-drawn!(Gamma, f64, Gamma, 32);
+impl Sealed for Gamma {
+    type Number = f64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+        let Self { standard, scale } = *self;
+        if standard.shape == 0.0 || standard.shape >= 1.0 {
+            return elements.fill_each::<32, _>(Kind::Gamma, first, out, |words| self.draw(words));
+        }
+        check_range(first, out.len())?;
+        let mut us = [0.0; FINISHED_AT_A_TIME];
+        for (number, out) in out.chunks_mut(FINISHED_AT_A_TIME).enumerate() {
+            let start = first + (number * FINISHED_AT_A_TIME) as u64;
+            let mut i = 0;
+            elements.fill_each::<32, _>(Kind::Gamma, start, out, |words| {
+                let (x, u) = standard.draw_unfinished(words);
+                us[i] = u;
+                i += 1;
+                x
+            })?;
+            elements.width.run(FinishEach {
+                numbers: out,
+                others: [&us],
+                finish: |x, [u]: [f64; 1]| scale * (x * exp(standard.root(u))),
+            });
+        }
+        Ok(())
+    }
+}
+
+drawn!(each Gamma, f64, Gamma, 32);
+
+/// Gamma numbers in parts that are finished at a time: they stay in the first cache.
+const FINISHED_AT_A_TIME: usize = 256;
+
+/// Makes numbers of parts that lie in several arrays, at the width of registers that it is compiled for.
+struct FinishEach<'a, const N: usize, F> {
+    numbers: &'a mut [f64],
+    others: [&'a [f64; FINISHED_AT_A_TIME]; N],
+    finish: F,
+}
+
+impl<const N: usize, F: Fn(f64, [f64; N]) -> f64> SimdTask for FinishEach<'_, N, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let length = self.numbers.len().min(FINISHED_AT_A_TIME);
+        for (i, number) in self.numbers[..length].iter_mut().enumerate() {
+            *number = (self.finish)(*number, self.others.map(|part| part[i]));
+        }
+    }
+}
 
 /// The gamma distribution with scale 1.
 #[derive(Clone, Copy, Debug)]
@@ -462,12 +516,25 @@ impl StandardGamma {
     /// A number in two parts, x e^r, which may be too small for a float. The shape is above 0.
     #[inline(always)]
     pub(super) fn draw_parts(self, words: &mut Words<'_>) -> (f64, f64) {
-        let root = if self.shape >= 1.0 {
-            0.0
+        let (x, u) = self.draw_unfinished(words);
+        let root = if self.shape >= 1.0 { 0.0 } else { self.root(u) };
+        (x, root)
+    }
+
+    /// The same number as x and u: r is [`root`](Self::root) of u. For a shape from 1 on, u is 1 and r is 0.
+    #[inline(always)]
+    fn draw_unfinished(self, words: &mut Words<'_>) -> (f64, f64) {
+        let u = if self.shape >= 1.0 {
+            1.0
         } else {
-            ln(words.next_positive()) / self.shape
+            words.next_positive()
         };
-        (self.draw_raised(words), root)
+        (self.draw_raised(words), u)
+    }
+
+    #[inline(always)]
+    fn root(self, u: f64) -> f64 {
+        ln(u) / self.shape
     }
 
     /// A number of a shape that is at least 1.
@@ -520,18 +587,55 @@ impl Beta {
     #[inline(always)]
     fn draw(self, words: &mut Words<'_>) -> f64 {
         let Self { a, b } = self;
-        if a.shape >= 1.0 && b.shape >= 1.0 {
+        if self.has_large_shapes() {
             let x = a.draw(words);
             return x / (x + b.draw(words));
         }
-        // Both may be too small for a float, and still have a quotient.
-        let (x, x_root) = a.draw_parts(words);
-        let (y, y_root) = b.draw_parts(words);
+        Self::quotient(a.draw_parts(words), b.draw_parts(words))
+    }
+
+    fn has_large_shapes(self) -> bool {
+        self.a.shape >= 1.0 && self.b.shape >= 1.0
+    }
+
+    /// Both numbers may be too small for a float, and still have a quotient.
+    #[inline(always)]
+    fn quotient((x, x_root): (f64, f64), (y, y_root): (f64, f64)) -> f64 {
         1.0 / (1.0 + y / x * exp(y_root - x_root))
     }
 }
 
-drawn!(Beta, f64, Beta, 64);
+impl Sealed for Beta {
+    type Number = f64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+        let Self { a, b } = *self;
+        if self.has_large_shapes() {
+            return elements.fill_each::<64, _>(Kind::Beta, first, out, |words| self.draw(words));
+        }
+        check_range(first, out.len())?;
+        let [mut us, mut ys, mut vs] = [[0.0; FINISHED_AT_A_TIME]; 3];
+        for (number, out) in out.chunks_mut(FINISHED_AT_A_TIME).enumerate() {
+            let start = first + (number * FINISHED_AT_A_TIME) as u64;
+            let mut i = 0;
+            elements.fill_each::<64, _>(Kind::Beta, start, out, |words| {
+                let (x, u) = a.draw_unfinished(words);
+                let (y, v) = b.draw_unfinished(words);
+                (us[i], ys[i], vs[i]) = (u, y, v);
+                i += 1;
+                x
+            })?;
+            elements.width.run(FinishEach {
+                numbers: out,
+                others: [&us, &ys, &vs],
+                finish: |x, [u, y, v]: [f64; 3]| Self::quotient((x, a.root(u)), (y, b.root(v))),
+            });
+        }
+        Ok(())
+    }
+}
+
+drawn!(each Beta, f64, Beta, 64);
 
 /// Student's t distribution.
 #[derive(Clone, Copy, Debug)]

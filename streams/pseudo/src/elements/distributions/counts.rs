@@ -12,6 +12,7 @@ use super::{ElementError, Elements};
 use super::{drawn, in_groups};
 use crate::elements::arrays::{Kind, Words};
 use crate::elements::functions::{exp, ln, ln_1p, ln_binomial, ln_poisson, sqrt};
+use alloc::vec;
 use alloc::vec::Vec;
 
 /// The mean from which on numbers are found by rejection.
@@ -94,6 +95,34 @@ pub(super) fn inverted(words: &mut Words<'_>, first: f64, ratio: impl Fn(f64) ->
     }
 }
 
+/// Logarithms of the probabilities of counts that came before: the counts of an array lie close together, and each comes again.
+pub(super) struct Remembered {
+    places: Vec<(f64, f64)>,
+}
+
+impl Remembered {
+    /// 16 KiB, which stay in the first cache.
+    const MOST_PLACES: usize = 1024;
+
+    /// Places for an array of so many numbers.
+    pub(super) fn new(numbers: usize) -> Self {
+        let length = numbers.clamp(1, Self::MOST_PLACES).next_power_of_two();
+        Self {
+            places: vec![(-1.0, 0.0); length],
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&mut self, k: f64, make: impl FnOnce(f64) -> f64) -> f64 {
+        let place = k as i64 as usize & (self.places.len() - 1);
+        let (known, value) = &mut self.places[place];
+        if *known != k {
+            (*known, *value) = (k, make(k));
+        }
+        *value
+    }
+}
+
 /// The hat of transformed rejection: a number u between -1/2 and 1/2 becomes (2 a / (1/2 - |u|) + b) u + c.
 #[derive(Clone, Copy, Debug)]
 struct Hat {
@@ -113,7 +142,7 @@ impl Hat {
         words: &mut Words<'_>,
         last: f64,
         ln_height: impl Fn() -> f64,
-        ln_probability: impl Fn(f64) -> f64,
+        mut ln_probability: impl FnMut(f64) -> f64,
     ) -> f64 {
         loop {
             let u = words.next_uniform() - 0.5;
@@ -236,11 +265,24 @@ impl Binomial {
 
     #[inline(always)]
     pub(super) fn draw(&self, words: &mut Words<'_>, ln_height: impl Fn() -> f64) -> f64 {
+        self.draw_by(words, ln_height, |k| self.ln_probability(k))
+    }
+
+    /// Without the terms that n alone decides.
+    fn ln_probability(&self, k: f64) -> f64 {
+        ln_binomial(k, self.n, self.chance.p, self.chance.q)
+    }
+
+    #[inline(always)]
+    fn draw_by(
+        &self,
+        words: &mut Words<'_>,
+        ln_height: impl Fn() -> f64,
+        ln_probability: impl FnMut(f64) -> f64,
+    ) -> f64 {
         let (n, chance) = (self.n, self.chance);
         let k = if let Some(hat) = self.hat {
-            hat.draw(words, n, ln_height, |k| {
-                ln_binomial(k, n, chance.p, chance.q)
-            })
+            hat.draw(words, n, ln_height, ln_probability)
         } else {
             inverted(words, self.first, |k| (n + 1.0 - k) / k * chance.odds)
         };
@@ -252,9 +294,10 @@ impl Sealed for Binomial {
     type Number = i64;
 
     fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
-        let ln_height = self.ln_height();
+        let (ln_height, mut remembered) = (self.ln_height(), Remembered::new(out.len()));
         elements.fill_each::<32, _>(Kind::Binomial, first, out, |words| {
-            self.draw(words, || ln_height) as i64
+            let ln_probability = |k| remembered.get(k, |k| self.ln_probability(k));
+            self.draw_by(words, || ln_height, ln_probability) as i64
         })
     }
 }
@@ -266,7 +309,7 @@ impl Each for Binomial {
         out: &mut [i64],
         next: impl FnMut() -> Self,
     ) -> Result<(), ElementError> {
-        in_groups(first, out, next, |first, out, group: &[Self]| {
+        in_groups(first, out, next, |first, out, group: &mut [Self]| {
             let mut group = group.iter();
             elements.fill_each::<32, _>(Kind::Binomial, first, out, |words| {
                 // Most numbers are accepted without the height.
@@ -320,7 +363,10 @@ impl Poisson {
     #[inline(always)]
     pub(super) fn draw(&self, words: &mut Words<'_>) -> i64 {
         match self.hat {
-            Some(hat) => self.draw_rejected(words, hat, || Self::ln_height(hat)),
+            Some(hat) => {
+                let ln_probability = |k| ln_poisson(k, self.mean);
+                Self::draw_rejected(words, hat, || Self::ln_height(hat), ln_probability)
+            }
             None => self.draw_inverted(words),
         }
     }
@@ -331,10 +377,15 @@ impl Poisson {
     }
 
     #[inline(always)]
-    fn draw_rejected(&self, words: &mut Words<'_>, hat: Hat, ln_height: impl Fn() -> f64) -> i64 {
+    fn draw_rejected(
+        words: &mut Words<'_>,
+        hat: Hat,
+        ln_height: impl Fn() -> f64,
+        ln_probability: impl FnMut(f64) -> f64,
+    ) -> i64 {
         // The largest float below 2^63.
         let last = 9_223_372_036_854_774_784.0;
-        hat.draw(words, last, ln_height, |k| ln_poisson(k, self.mean)) as i64
+        hat.draw(words, last, ln_height, ln_probability) as i64
     }
 
     fn ln_height(hat: Hat) -> f64 {
@@ -348,9 +399,10 @@ impl Sealed for Poisson {
     fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
         let own = *self;
         if let Some(hat) = self.hat {
-            let ln_height = Self::ln_height(hat);
+            let (ln_height, mut remembered) = (Self::ln_height(hat), Remembered::new(out.len()));
             return elements.fill_each::<32, _>(Kind::Poisson, first, out, |words| {
-                own.draw_rejected(words, hat, || ln_height)
+                let ln_probability = |k| remembered.get(k, |k| ln_poisson(k, own.mean));
+                Self::draw_rejected(words, hat, || ln_height, ln_probability)
             });
         }
         elements.fill_each::<8, _>(Kind::Poisson, first, out, |words| own.draw_inverted(words))
@@ -366,7 +418,7 @@ impl Each for Poisson {
         next: impl FnMut() -> Self,
     ) -> Result<(), ElementError> {
         let mut rejected = Vec::new();
-        in_groups(first, out, next, |first, out, group: &[Self]| {
+        in_groups(first, out, next, |first, out, group: &mut [Self]| {
             let is_inverted = |poisson: &&Self| poisson.hat.is_none();
             let inverted = group.iter().filter(is_inverted).count();
             if inverted > 0 {

@@ -128,14 +128,14 @@ fn in_groups<D, T>(
     first: u64,
     out: &mut [T],
     mut next: impl FnMut() -> D,
-    mut fill: impl FnMut(u64, &mut [T], &[D]) -> Result<(), ElementError>,
+    mut fill: impl FnMut(u64, &mut [T], &mut [D]) -> Result<(), ElementError>,
 ) -> Result<(), ElementError> {
     check_range(first, out.len())?;
     let mut group = Vec::with_capacity(GROUP.min(out.len()));
     for (number, out) in out.chunks_mut(GROUP).enumerate() {
         group.clear();
         group.extend(out.iter().map(|_| next()));
-        fill(first + (number * GROUP) as u64, out, &group)?;
+        fill(first + (number * GROUP) as u64, out, &mut group)?;
     }
     Ok(())
 }

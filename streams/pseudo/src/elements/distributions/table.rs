@@ -38,6 +38,8 @@ pub struct Entry {
     make: Option<Make>,
     /// Elements whose parameters differ, where an element is one number.
     fill_each: Option<FillEach>,
+    /// Whether `fill_each` refuses what is out of bounds, while it makes the numbers.
+    fill_checks: bool,
     /// The rule that connects the values of several parameters.
     rule: Option<Rule>,
 }
@@ -209,19 +211,45 @@ macro_rules! of_values {
 /// The rule for the values at one place, for all places of the columns.
 macro_rules! rule {
     ($rule:expr) => {
-        Some(|_, columns| at_each_place(columns, $rule))
+        Some(|width, columns| at_each_place(width, columns, $rule))
     };
 }
 
 fn at_each_place<const N: usize>(
+    width: Width,
     columns: &[&[f64]],
-    rule: impl Fn([f64; N]) -> Result<(), &'static str>,
+    rule: impl Fn([f64; N]) -> Result<(), &'static str> + Copy,
 ) -> Result<(), &'static str> {
     let Ok(columns) = <[&[f64]; N]>::try_from(columns) else {
         return Err("a parameter is missing");
     };
     let length = columns.map(<[f64]>::len).into_iter().min().unwrap_or(0);
+    let columns = columns.map(|column| &column[..length]);
+    if width.run(AllFit {
+        columns,
+        length,
+        rule,
+    }) {
+        return Ok(());
+    }
     (0..length).try_for_each(|place| rule(columns.map(|column| column[place])))
+}
+
+/// Whether the values at all places follow a rule: without a way out in the middle, several are looked at together.
+struct AllFit<'a, const N: usize, R> {
+    columns: [&'a [f64]; N],
+    length: usize,
+    rule: R,
+}
+
+impl<const N: usize, R: Fn([f64; N]) -> Result<(), &'static str>> SimdTask for AllFit<'_, N, R> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let values = |place: usize| self.columns.map(|column| column[place]);
+        (0..self.length).fold(true, |all, place| all & (self.rule)(values(place)).is_ok())
+    }
 }
 
 #[rustfmt::skip]
@@ -242,6 +270,7 @@ mod entries {
             Numbers::F32(out) => Scaled::fill_uniform(elements, first, out, columns.all()?),
             out => Scaled::fill_uniform(elements, first, f64::of(out)?, columns.all()?),
         }),
+        fill_checks: true,
         rule: Some(|width, columns| {
             let [low, high] = columns.try_into().map_err(|_| "a parameter is missing")?;
             if width.run(AreRanges { low, high }) {
@@ -271,6 +300,7 @@ mod entries {
             Numbers::F32(out) => Scaled::fill_normal(elements, first, out, columns.all()?),
             out => Scaled::fill_normal(elements, first, f64::of(out)?, columns.all()?),
         }),
+        fill_checks: true,
         ..entry("normal", Some("normal"), &[
             float("mean", FINITE, "loc is not finite").in_python("loc").or(0.0),
             float("sigma", FROM_0, "scale < 0").in_python("scale").or(1.0),
@@ -291,6 +321,7 @@ mod entries {
             Numbers::F32(out) => Scaled::fill_exponential(elements, first, out, columns.all()?),
             out => Scaled::fill_exponential(elements, first, f64::of(out)?, columns.all()?),
         }),
+        fill_checks: true,
         ..entry("exponential", Some("exponential"), &[float("scale", FROM_0, "scale < 0").or(1.0)], FLOATS)
     };
     pub(crate) static TRUNCATED_NORMAL: Entry = Entry {
@@ -345,8 +376,12 @@ mod entries {
     pub(crate) static PARETO: Entry = of_values!("pareto", None, Pareto::of, [float("a", ABOVE_0, "a <= 0")], F64);
     pub(crate) static POWER: Entry = of_values!("power", None, Power::of, [float("a", ABOVE_0, "a <= 0")], F64);
     pub(crate) static TRIANGULAR: Entry = Entry {
+        make: Some(|p, _| made(Ok(Triangular::of(p.values()?)))),
+        fill_each: Some(|columns, elements, first, out| {
+            Triangular::fill_columns(elements, first, f64::of(out)?, columns.all()?)
+        }),
         rule: rule!(Triangular::rule),
-        ..of_values!("triangular", None, Triangular::of, [
+        ..entry("triangular", None, &[
             float("left", FINITE, "left is not finite"), float("mode", FINITE, "mode is not finite"),
             float("right", FINITE, "right is not finite"),
         ], F64)
@@ -375,8 +410,12 @@ mod entries {
         ], I64)
     };
     pub(crate) static HYPERGEOMETRIC: Entry = Entry {
+        make: Some(|p, _| made(Ok(Hypergeometric::of(p.values()?)))),
+        fill_each: Some(|columns, elements, first, out| {
+            Hypergeometric::fill_columns(elements, first, i64::of(out)?, columns.all()?)
+        }),
         rule: rule!(Hypergeometric::rule),
-        ..of_values!("hypergeometric", None, Hypergeometric::of, [
+        ..entry("hypergeometric", None, &[
             parameter("ngood", INTEGER, BALLS, "ngood < 0 or ngood > 10^9"),
             parameter("nbad", INTEGER, BALLS, "nbad < 0 or nbad > 10^9"),
             parameter("nsample", INTEGER, COUNT, "nsample < 0"),
@@ -550,8 +589,15 @@ impl Entry {
         if columns.iter().any(|column| column.len() != out.len()) {
             return Err(NO_COLUMNS);
         }
-        self.check_columns(elements, columns)?;
-        fill_each(Columns(columns), elements, first, out)
+        if !self.fill_checks {
+            self.check_columns(elements, columns)?;
+        }
+        let made = fill_each(Columns(columns), elements, first, out);
+        if self.fill_checks && made.is_err() {
+            // The refusal of a parameter, if there is one, says more.
+            self.check_columns(elements, columns)?;
+        }
+        made
     }
 
     /// Checks columns of values, one for each parameter.
@@ -692,6 +738,7 @@ const fn entry(
         row: None,
         make: None,
         fill_each: None,
+        fill_checks: false,
         rule: None,
     }
 }

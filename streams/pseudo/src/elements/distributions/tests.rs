@@ -183,6 +183,21 @@ fn an_array_ends_at_the_last_index() {
 }
 
 #[test]
+fn a_zero_is_drawn_again_from_the_words_of_its_element() {
+    let elements = elements();
+    let kind = crate::elements::arrays::Kind::Logistic;
+    let mut numbers = [0.0; 3];
+    elements.uniforms(kind, 7, &mut numbers).unwrap();
+    let mut again = [numbers[0], 0.0, numbers[2]];
+    transformed::draw_zeros_again(&elements, kind, 7, &mut again, |words| words.next_uniform())
+        .unwrap();
+    assert_eq!(again, numbers);
+    let mut last = [0.0];
+    transformed::draw_zeros_again(&elements, kind, u64::MAX, &mut last, |_| 0.5).unwrap();
+    assert_eq!(last, [0.5]);
+}
+
+#[test]
 fn parameters_that_no_distribution_has_are_refused() {
     let (nan, infinite) = (f64::NAN, f64::INFINITY);
     for bad in [-1.0, -1e-300, nan, infinite] {

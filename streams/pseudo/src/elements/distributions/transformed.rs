@@ -1,7 +1,9 @@
 //! Functions of one or a few numbers: Laplace, Gumbel, logistic, Rayleigh, Pareto, power, triangular, von Mises and Wald; F,
 //! and the noncentral chi-square and F distributions.
 
-use super::continuous::StandardGamma;
+use wellspring_cipher::SimdTask;
+
+use super::continuous::{StandardGamma, map};
 use super::counts::Poisson;
 use super::drawn;
 use super::private::{Each, Sealed};
@@ -13,7 +15,58 @@ use super::{ElementError, Elements};
 use crate::elements::arrays::{Kind, Words};
 use crate::elements::functions::{atan, exp, exp_m1, ln, sqrt};
 
+/// A distribution whose numbers are a function `at` of a standard number each: the type, its kind, and the function of
+/// [`Elements`] that makes standard numbers. If these must be above 0: what draws them so from the words of an element.
+macro_rules! mapped {
+    ($type:ident, $kind:ident, $make:ident $(, $above_0:ident)?) => {
+        impl Sealed for $type {
+            type Number = f64;
+
+            fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+                let own = *self;
+                let make = |first, out: &mut [f64]| {
+                    elements.$make(Kind::$kind, first, out)?;
+                    $(draw_zeros_again(elements, Kind::$kind, first, out, |words| words.$above_0())?;)?
+                    Ok(())
+                };
+                map(elements, first, out, make, |x| own.at(x))
+            }
+        }
+
+        drawn!(each $type, f64, $kind, 8);
+    };
+}
+
+/// Makes new numbers in the place of zeros, which come once in 2^53 numbers at most.
+pub(super) fn draw_zeros_again(
+    elements: &Elements,
+    kind: Kind,
+    first: u64,
+    out: &mut [f64],
+    draw: impl Fn(&mut Words<'_>) -> f64,
+) -> Result<(), ElementError> {
+    for (offset, place) in out.iter_mut().enumerate() {
+        if *place == 0.0 {
+            let index = first + offset as u64;
+            let place = core::slice::from_mut(place);
+            elements.fill_each::<8, _>(kind, index, place, |words| draw(words))?;
+        }
+    }
+    Ok(())
+}
+
 impl Words<'_> {
+    /// A uniform number above 0.
+    #[inline(always)]
+    fn next_uniform_above_0(&mut self) -> f64 {
+        loop {
+            let number = self.next_uniform();
+            if number > 0.0 {
+                return number;
+            }
+        }
+    }
+
     /// An exponential number above 0.
     #[inline(always)]
     fn next_exponential_above_0(&mut self) -> f64 {
@@ -81,11 +134,16 @@ impl Gumbel {
 
     #[inline(always)]
     fn draw(self, words: &mut Words<'_>) -> f64 {
-        self.location - self.scale * ln(words.next_exponential_above_0())
+        self.at(words.next_exponential_above_0())
+    }
+
+    #[inline(always)]
+    fn at(self, x: f64) -> f64 {
+        self.location - self.scale * ln(x)
     }
 }
 
-drawn!(Gumbel, f64, Gumbel, 8);
+mapped!(Gumbel, Gumbel, exponentials, next_exponential_above_0);
 
 /// The logistic distribution: the logarithm of the odds u / (1 - u) of a uniform number.
 #[derive(Clone, Copy, Debug)]
@@ -111,16 +169,16 @@ impl Logistic {
 
     #[inline(always)]
     fn draw(self, words: &mut Words<'_>) -> f64 {
-        loop {
-            let u = words.next_uniform();
-            if u > 0.0 {
-                return self.location + self.scale * ln(u / (1.0 - u));
-            }
-        }
+        self.at(words.next_uniform_above_0())
+    }
+
+    #[inline(always)]
+    fn at(self, u: f64) -> f64 {
+        self.location + self.scale * ln(u / (1.0 - u))
     }
 }
 
-drawn!(Logistic, f64, Logistic, 8);
+mapped!(Logistic, Logistic, uniforms, next_uniform_above_0);
 
 /// The Rayleigh distribution: the length of two normal numbers, which is the root of twice an exponential number.
 #[derive(Clone, Copy, Debug)]
@@ -145,11 +203,16 @@ impl Rayleigh {
 
     #[inline(always)]
     fn draw(self, words: &mut Words<'_>) -> f64 {
-        self.scale * sqrt(2.0 * words.next_exponential())
+        self.at(words.next_exponential())
+    }
+
+    #[inline(always)]
+    fn at(self, x: f64) -> f64 {
+        self.scale * sqrt(2.0 * x)
     }
 }
 
-drawn!(Rayleigh, f64, Rayleigh, 8);
+mapped!(Rayleigh, Rayleigh, exponentials);
 
 /// The Lomax distribution, which is a Pareto distribution that begins at 0 and not at 1.
 #[derive(Clone, Copy, Debug)]
@@ -174,11 +237,16 @@ impl Pareto {
 
     #[inline(always)]
     fn draw(self, words: &mut Words<'_>) -> f64 {
-        exp_m1(words.next_exponential() / self.shape)
+        self.at(words.next_exponential())
+    }
+
+    #[inline(always)]
+    fn at(self, x: f64) -> f64 {
+        exp_m1(x / self.shape)
     }
 }
 
-drawn!(Pareto, f64, Pareto, 8);
+mapped!(Pareto, Pareto, exponentials);
 
 /// Powers of uniform numbers.
 #[derive(Clone, Copy, Debug)]
@@ -203,11 +271,16 @@ impl Power {
 
     #[inline(always)]
     fn draw(self, words: &mut Words<'_>) -> f64 {
-        exp(ln(words.next_positive()) / self.shape)
+        self.at(words.next_uniform())
+    }
+
+    #[inline(always)]
+    fn at(self, u: f64) -> f64 {
+        exp(ln(1.0 - u) / self.shape)
     }
 }
 
-drawn!(Power, f64, Power, 8);
+mapped!(Power, Power, uniforms);
 
 /// The triangular distribution, by inversion.
 #[derive(Clone, Copy, Debug)]
@@ -249,6 +322,7 @@ impl Triangular {
         }
     }
 
+    #[inline(always)]
     pub(super) fn of([left, mode, right]: [f64; 3]) -> Self {
         let length = right - left;
         Self {
@@ -261,17 +335,64 @@ impl Triangular {
     }
 
     #[inline(always)]
-    fn draw(self, words: &mut Words<'_>) -> f64 {
-        let u = words.next_uniform();
-        if u <= self.share {
-            self.left + sqrt(u * self.below)
+    fn at(self, u: f64) -> f64 {
+        // One root for both sides: columns are computed without a branch.
+        let is_below = u <= self.share;
+        let square = if is_below {
+            u * self.below
         } else {
-            self.right - sqrt((1.0 - u) * self.above)
+            (1.0 - u) * self.above
+        };
+        let root = sqrt(square);
+        if is_below {
+            self.left + root
+        } else {
+            self.right - root
+        }
+    }
+
+    /// Numbers with other parameters, several at a time.
+    pub(super) fn fill_columns(
+        elements: &Elements,
+        first: u64,
+        out: &mut [f64],
+        columns: [&[f64]; 3],
+    ) -> Result<(), ElementError> {
+        elements.uniforms(Kind::Triangular, first, out)?;
+        elements.width.run(InvertEach { out, columns });
+        Ok(())
+    }
+}
+
+/// Makes triangular numbers of uniform ones, each with its own parameters.
+struct InvertEach<'a> {
+    out: &'a mut [f64],
+    columns: [&'a [f64]; 3],
+}
+
+impl SimdTask for InvertEach<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let [left, mode, right] = self.columns;
+        let values = left.iter().zip(mode).zip(right);
+        for (number, ((left, mode), right)) in self.out.iter_mut().zip(values) {
+            *number = Triangular::of([*left, *mode, *right]).at(*number);
         }
     }
 }
 
-drawn!(Triangular, f64, Triangular, 8);
+impl Sealed for Triangular {
+    type Number = f64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+        let own = *self;
+        elements.fill_each::<8, _>(Kind::Triangular, first, out, |words| {
+            own.at(words.next_uniform())
+        })
+    }
+}
 
 /// The von Mises distribution of angles (D. J. Best, N. I. Fisher, "Efficient simulation of the von Mises distribution", 1979).
 #[derive(Clone, Copy, Debug)]
@@ -440,6 +561,9 @@ drawn!(F, f64, F, 64);
 pub struct NoncentralChiSquare {
     df: f64,
     noncentrality: f64,
+    /// For more than one degree of freedom: the root of `noncentrality`, and half of the square without one normal number.
+    root: f64,
+    others: StandardGamma,
 }
 
 impl NoncentralChiSquare {
@@ -455,15 +579,22 @@ impl NoncentralChiSquare {
     }
 
     pub(super) fn of([df, noncentrality]: [f64; 2]) -> Self {
-        Self { df, noncentrality }
+        Self {
+            df,
+            noncentrality,
+            root: sqrt(noncentrality),
+            others: StandardGamma::new((df - 1.0).max(0.0) / 2.0),
+        }
     }
 
     #[inline(always)]
     fn draw(self, words: &mut Words<'_>) -> f64 {
-        let Self { df, noncentrality } = self;
+        let Self {
+            df, noncentrality, ..
+        } = self;
         if df > 1.0 {
-            let normal = words.next_normal() + sqrt(noncentrality);
-            return 2.0 * StandardGamma::new((df - 1.0) / 2.0).draw(words) + normal * normal;
+            let normal = words.next_normal() + self.root;
+            return 2.0 * self.others.draw(words) + normal * normal;
         }
         let more = Poisson::of([noncentrality / 2.0]).draw(words) as f64;
         2.0 * StandardGamma::new(df / 2.0 + more).draw(words)

@@ -1,11 +1,13 @@
 //! Counts of balls from an urn, and counts with long tails: hypergeometric, negative binomial, logarithmic series, Zipf.
 
+use wellspring_cipher::SimdTask;
+
 use super::continuous::StandardGamma;
-use super::counts::{INVERTED_BELOW, Poisson, inverted};
-use super::drawn;
+use super::counts::{INVERTED_BELOW, Poisson, Remembered, inverted};
 use super::private::{Each, Sealed};
 use super::table::{HYPERGEOMETRIC, LOG_SERIES, NEGATIVE_BINOMIAL, ZIPF};
 use super::{ElementError, Elements};
+use super::{drawn, in_groups};
 use crate::elements::arrays::{Kind, Words};
 use crate::elements::functions::{
     exp, exp_m1, ln, ln_1p, ln_hypergeometric, ln_hypergeometric_of_0, sqrt,
@@ -21,6 +23,7 @@ pub struct Hypergeometric {
     /// A count k of the rarer colour becomes `start` + `sign` * k.
     start: f64,
     sign: f64,
+    is_inverted: bool,
     /// The probability of 0, where counts are inverted.
     first: f64,
 }
@@ -49,7 +52,16 @@ impl Hypergeometric {
         Ok(())
     }
 
-    pub(super) fn of([good, bad, drawn]: [f64; 3]) -> Self {
+    pub(super) fn of(values: [f64; 3]) -> Self {
+        let own = Self::without_first(values);
+        Self {
+            first: own.first(),
+            ..own
+        }
+    }
+
+    #[inline(always)]
+    fn without_first([good, bad, drawn]: [f64; 3]) -> Self {
         // What stays in the urn has the same distribution as what is drawn.
         let sample = drawn.min(good + bad - drawn);
         let (rare, common) = (good.min(bad), good.max(bad));
@@ -61,33 +73,71 @@ impl Hypergeometric {
         if sample < drawn {
             (start, sign) = (good - start, -sign);
         }
-        let mut own = Self {
+        Self {
             rare,
             common,
             sample,
             start,
             sign,
+            is_inverted: sample * (rare / (rare + common)) < INVERTED_BELOW,
             first: 1.0,
-        };
-        if !own.is_constant() && own.is_inverted() {
-            own.first = probability_of_0(rare, common, sample);
         }
-        own
     }
 
     fn is_constant(&self) -> bool {
         self.rare == 0.0 || self.sample == 0.0
     }
 
-    fn is_inverted(&self) -> bool {
-        self.sample * (self.rare / (self.rare + self.common)) < INVERTED_BELOW
+    /// The probability that no ball of the sample is a rare one, where counts are inverted.
+    fn first(&self) -> f64 {
+        if self.is_constant() || !self.is_inverted {
+            1.0
+        } else if self.has_few_factors() {
+            let mut products = Products::new(self);
+            for i in 0..self.factors() as u32 {
+                products.add(i.into());
+            }
+            products.quotient()
+        } else {
+            exp(ln_hypergeometric_of_0(self.rare, self.common, self.sample))
+        }
+    }
+
+    fn factors(&self) -> f64 {
+        self.rare.min(self.sample)
+    }
+
+    /// Of so few factors below 2 10^9 each product is a float.
+    fn has_few_factors(&self) -> bool {
+        self.factors() <= 32.0
+    }
+
+    /// Numbers of other urns. The probabilities of 0 are made for several at a time.
+    pub(super) fn fill_columns(
+        elements: &Elements,
+        first: u64,
+        out: &mut [i64],
+        columns: [&[f64]; 3],
+    ) -> Result<(), ElementError> {
+        let mut places = 0..out.len();
+        let next = || {
+            let place = places.next().unwrap_or(0);
+            Self::without_first(columns.map(|column| column[place]))
+        };
+        in_groups(first, out, next, |first, out, group: &mut [Self]| {
+            elements.width.run(FirstOfEach(group));
+            let mut group = group.iter();
+            elements.fill_each::<32, _>(Kind::Hypergeometric, first, out, |words| {
+                group.next().map_or(0, |own| own.draw(words))
+            })
+        })
     }
 
     #[inline(always)]
     pub(super) fn draw(self, words: &mut Words<'_>) -> i64 {
         let k = if self.is_constant() {
             0.0
-        } else if self.is_inverted() {
+        } else if self.is_inverted {
             // The common balls are at least as many as the sample: 0 is possible.
             let (rare, common, sample) = (self.rare, self.common, self.sample);
             inverted(words, self.first, |k| {
@@ -95,32 +145,58 @@ impl Hypergeometric {
                 left / (k * (common - sample + k))
             })
         } else {
-            self.draw_rejected(words)
+            Self::draw_rejected(words, self.rejection(), |k| self.ln_probability(k))
         };
+        self.counted(k)
+    }
+
+    /// The count of good balls, of the count of rare ones in the sample.
+    fn counted(&self, k: f64) -> i64 {
         (self.start + self.sign * k) as i64
     }
 
-    /// Ratio of uniform numbers (E. Stadlober, "The ratio of uniforms approach for generating discrete random variates", 1990).
-    fn draw_rejected(self, words: &mut Words<'_>) -> f64 {
+    /// Without the terms that k does not change.
+    fn ln_probability(&self, k: f64) -> f64 {
+        ln_hypergeometric(k, self.rare, self.common, self.sample)
+    }
+
+    fn rejection(&self) -> Rejection {
         let Self {
             rare,
             common,
             sample,
             ..
-        } = self;
+        } = *self;
         let total = rare + common;
         let share = rare / total;
         let variance = (total - sample) * sample * share * (1.0 - share) / (total - 1.0);
-        let center = sample * share + 0.5;
-        // 2 sqrt(2 / e) and 3 - 2 sqrt(3 / e).
-        let width = 1.715_527_769_921_413_5 * sqrt(variance + 0.5) + 0.898_916_162_058_898_8;
-        let ln_probability = |k| ln_hypergeometric(k, rare, common, sample);
         let mode = ((sample + 1.0) * (rare + 1.0) / (total + 2.0)) as i64 as f64;
-        let highest = ln_probability(mode);
+        Rejection {
+            center: sample * share + 0.5,
+            // 2 sqrt(2 / e) and 3 - 2 sqrt(3 / e).
+            width: 1.715_527_769_921_413_5 * sqrt(variance + 0.5) + 0.898_916_162_058_898_8,
+            end: rare.min(sample) + 1.0,
+            highest: self.ln_probability(mode),
+        }
+    }
+
+    /// Ratio of uniform numbers (E. Stadlober, "The ratio of uniforms approach for generating discrete random variates", 1990).
+    #[inline(always)]
+    fn draw_rejected(
+        words: &mut Words<'_>,
+        rejection: Rejection,
+        mut ln_probability: impl FnMut(f64) -> f64,
+    ) -> f64 {
+        let Rejection {
+            center,
+            width,
+            end,
+            highest,
+        } = rejection;
         loop {
             let u = words.next_positive();
             let x = center + width * (words.next_uniform() - 0.5) / u;
-            if !(0.0..rare.min(sample) + 1.0).contains(&x) {
+            if !(0.0..end).contains(&x) {
                 continue;
             }
             let k = x as i64 as f64;
@@ -133,24 +209,99 @@ impl Hypergeometric {
     }
 }
 
-drawn!(Hypergeometric, i64, Hypergeometric, 32);
+/// The numbers of an urn that the rejection of counts uses.
+#[derive(Clone, Copy, Debug)]
+struct Rejection {
+    center: f64,
+    width: f64,
+    /// One past the largest count.
+    end: f64,
+    /// The logarithm of the largest probability.
+    highest: f64,
+}
 
-/// The probability that no ball of the sample is a rare one.
-fn probability_of_0(rare: f64, common: f64, sample: f64) -> f64 {
-    // Of so few factors below 2 10^9 each product is a float.
-    const FEW: f64 = 32.0;
-    let (fewer, more) = (rare.min(sample), rare.max(sample));
-    if fewer > FEW {
-        return exp(ln_hypergeometric_of_0(rare, common, sample));
+impl Sealed for Hypergeometric {
+    type Number = i64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
+        let own = *self;
+        if own.is_constant() || own.is_inverted {
+            return elements
+                .fill_each::<32, _>(Kind::Hypergeometric, first, out, |words| own.draw(words));
+        }
+        let (rejection, mut remembered) = (own.rejection(), Remembered::new(out.len()));
+        elements.fill_each::<32, _>(Kind::Hypergeometric, first, out, |words| {
+            let ln_probability = |k| remembered.get(k, |k| own.ln_probability(k));
+            own.counted(Self::draw_rejected(words, rejection, ln_probability))
+        })
     }
-    let total = rare + common;
-    let (mut left, mut all, mut i) = (1.0, 1.0, 0.0);
-    while i < fewer {
-        left *= total - more - i;
-        all *= total - i;
-        i += 1.0;
+}
+
+/// The probability of 0 as a quotient of two products with as many factors.
+#[derive(Clone, Copy)]
+struct Products {
+    factors: f64,
+    /// The largest factor of each.
+    left: f64,
+    all: f64,
+    product_left: f64,
+    product_all: f64,
+}
+
+impl Products {
+    #[inline(always)]
+    fn new(urn: &Hypergeometric) -> Self {
+        let all = urn.rare + urn.common;
+        Self {
+            factors: urn.factors(),
+            left: all - urn.rare.max(urn.sample),
+            all,
+            product_left: 1.0,
+            product_all: 1.0,
+        }
     }
-    left / all
+
+    /// Multiplies by factor `i`, if there is such a one.
+    #[inline(always)]
+    fn add(&mut self, i: f64) {
+        let is_factor = i < self.factors;
+        self.product_left *= if is_factor { self.left - i } else { 1.0 };
+        self.product_all *= if is_factor { self.all - i } else { 1.0 };
+    }
+
+    #[inline(always)]
+    fn quotient(self) -> f64 {
+        self.product_left / self.product_all
+    }
+}
+
+/// Makes the probability of 0 of each urn, for several urns at a time.
+struct FirstOfEach<'a>(&'a mut [Hypergeometric]);
+
+impl SimdTask for FirstOfEach<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let (groups, rest) = self.0.as_chunks_mut::<8>();
+        for urns in groups {
+            if !urns.iter().all(Hypergeometric::has_few_factors) {
+                urns.iter_mut().for_each(|urn| urn.first = urn.first());
+                continue;
+            }
+            let mut products = urns.each_ref().map(Products::new);
+            let most = products.iter().fold(0.0, |most, own| own.factors.max(most));
+            for i in 0..most as u32 {
+                for own in &mut products {
+                    own.add(i.into());
+                }
+            }
+            for (urn, own) in urns.iter_mut().zip(products) {
+                urn.first = own.quotient();
+            }
+        }
+        rest.iter_mut().for_each(|urn| urn.first = urn.first());
+    }
 }
 
 /// The failures before a number of successes: Poisson numbers whose mean is a gamma number.
