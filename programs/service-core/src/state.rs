@@ -1,10 +1,5 @@
-<<<<<<< HEAD
-//! The state that all threads of the service share: the engine, the kernel's reseeder, the generation page, the doors, the
-//! users and their connections, the signs of life of the threads, the last events, and the last day.
-=======
 //! The state that all threads of the service share: the engine and its self-tests, the kernel's reseeder, the generation page,
-//! the doors, the users and their connections, the signs of life of the threads, and the last events.
->>>>>>> selftest
+//! the doors, the users and their connections, the signs of life of the threads, the last events, and the last day.
 
 use crate::connections::{Connections, Descriptors};
 use crate::day::Day;

@@ -114,13 +114,10 @@ pub struct EngineSection {
     /// Devices or named pipes whose noise is mixed in, at most 10.
     #[serde(deserialize_with = "values::noise_files")]
     pub noise_files: Vec<PathBuf>,
-<<<<<<< HEAD
     /// The operator's claim for each of these files, in bits of min-entropy a byte. A file without a claim is credited nothing.
     pub noise_credit: BTreeMap<PathBuf, NoiseCredit>,
-=======
     /// The seconds between two self-tests.
     pub self_test_interval_s: Bounded<1, 86_400, 600>,
->>>>>>> selftest
 }
 
 impl Default for EngineSection {
@@ -131,11 +128,8 @@ impl Default for EngineSection {
             prf: PrfName::default(),
             seed_file: folder.map_or(PathBuf::new(), |folder| Path::new(&folder).join("seed")),
             noise_files: Vec::new(),
-<<<<<<< HEAD
             noise_credit: BTreeMap::new(),
-=======
             self_test_interval_s: Bounded::default(),
->>>>>>> selftest
         }
     }
 }
