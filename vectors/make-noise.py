@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes vectors/noise/SOURCE.txt from a recording: make-noise.py SOURCE.bin CLAIM
+"""Makes vectors/noise/SOURCE.txt from a recording: make-noise.py SOURCE.bin CLAIM [FOLDER]
 
-SOURCE.bin holds at least 4096 samples as `wellspring sources record SOURCE` writes them, CLAIM is in 256ths of a bit. The
-first trace is the recording, which passes. Each failing trace is the recording, damaged as its head says: by as much as trips one
-test in one grade, and no more. Cutoffs and answers come from a second implementation, below.
+SOURCE.bin holds at least 4096 samples as `wellspring sources record SOURCE` writes them, CLAIM is in 256ths of a bit. FOLDER is
+another place for SOURCE.txt. The first trace is the recording, which passes. Each failing trace is the recording, damaged as its
+head says: by as much as trips one test in one grade, and no more. Cutoffs and answers come from a second implementation, below.
 """
 
 import sys
@@ -125,7 +125,8 @@ def main():
             f"the adaptive proportion test fails in {what}, and no other test does.",
         ], biased(recording, 3, proportion[grade])))
     texts = [vector(f"{source}-{name}", head, "byte", claim, samples, health(samples, claim)) for name, head, samples in vectors]
-    (FOLDER / f"{source}.txt").write_text("\n".join(texts))
+    folder = Path(sys.argv[3]) if len(sys.argv) > 3 else FOLDER
+    (folder / f"{source}.txt").write_text("\n".join(texts))
 
 
 main()
