@@ -7,6 +7,7 @@ __all__ = [
     "Distribution", "Elements", "Parameter", "Stream", "distributions", "diverge_from_clones", "fill",
     "install_engine", "mix", "prepare_for_sandbox", "randbelow", "randbits", "random", "reseed", "token_bytes",
     "token_hex", "token_urlsafe", "trace_id", "ulid", "uuid4_bytes", "uuid4_text", "uuid7_bytes", "uuid7_text",
+    "xla_handler",
 ]
 
 # Any object with the buffer protocol. The type for it came with Python 3.12.
