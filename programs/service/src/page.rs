@@ -1,7 +1,7 @@
 //! The status as one page of HTML: a picture of the last day, and the tables with units, for a browser or a phone.
 //!
 //! The page is made of the JSON of the status alone, has no script and fetches nothing. Its policy allows one style sheet, named
-//! by its SHA-256. Every word that comes from outside passes [`escape`], and every figure [`amount`]. The pictures are SVG: a
+//! by its SHA-256. Every word that comes from outside passes `escape`, and every figure `amount`. The pictures are SVG: a
 //! path for the bars of a door, and a path for each state of a source. So a page has at most some 100,000 bytes, whatever
 //! clients do.
 
