@@ -489,16 +489,16 @@ pub fn wipe<const N: usize>(bytes: &mut [u8; N]) {
     optimization_barrier(bytes);
 }
 
-/// Like [`erase_stack`], for a size that is data of an implementation: at least `bytes`, and nothing for 0.
+/// Like [`erase_stack`], for a size that is data of an implementation: at least `bytes`, which are at most 4096, and nothing for
+/// 0. Each size more is code at each of the five calls.
 #[inline(always)]
 fn erase_stack_of(bytes: usize) {
+    debug_assert!(bytes <= 4096, "no size is as large");
     match bytes.max(cfg!(debug_assertions).into()) {
         0 => {}
         1..=256 => erase_stack::<256>(),
-        257..=1024 => erase_stack::<1024>(),
-        1025..=2048 => erase_stack::<2048>(),
-        2049..=4096 => erase_stack::<4096>(),
-        _ => erase_stack::<{ 16 << 10 }>(),
+        257..=2048 => erase_stack::<2048>(),
+        _ => erase_stack::<4096>(),
     }
 }
 
