@@ -1,13 +1,13 @@
 //! P10, jumps: T to the power 2^64, T the matrix of a step of xorshift128+ over GF(2), is the polynomial of the
-//! jump in T, in the library and in the module; and T's period is 2^128 - 1. The same for xoshiro256++, whose jumps
-//! are of 2^128 and 2^192 steps, and whose period is 2^256 - 1. Plain arithmetic: no polynomial is reduced.
+//! jump in T; and T's period is 2^128 - 1. The same for xoshiro256++, whose jumps are of 2^128 and 2^192 steps, and
+//! whose period is 2^256 - 1. Plain arithmetic: no polynomial is reduced. The module's SplitMix64 gives 2^64 numbers
+//! before one comes again: its step is odd, and each part of its finish can be undone.
 //!
 //! Steps and polynomials are read out of the source, whose text must be as here but for the numbers.
 
 const XORSHIFT: &str = include_str!("source.rs");
 const XOSHIRO: &str = include_str!("xoshiro256plusplus.rs");
-const MODULE_STEP: &str = include_str!("wellspring.h");
-const MODULE_JUMP: &str = include_str!("tap.c");
+const MODULE: &str = include_str!("wellspring.h");
 
 fn claim(holds: bool, what: &str) {
     if !holds {
@@ -174,12 +174,12 @@ fn main() {
     claim(step.squared(7) == step.polynomial(&tail), "xorshift128+: T^128 is the tail of its polynomial");
     claim(has_full_period(&step, &PRIMES[..9]), "xorshift128+: the period is 2^128 - 1");
 
-    let pattern = "\tu64 x = state->words[0];\n\tu64 y = state->words[1];\n\tu64 result = x + y;\n\n\
-                   \tstate->words[0] = y;\n\tx ^= x << #;\n\tstate->words[1] = x ^ y ^ (x >> #) ^ (y >> #);\n";
-    let module = numbers(MODULE_STEP, pattern);
-    claim(module == shifts, "the module's step is the library's");
-    let module = numbers(MODULE_JUMP, "\tstatic const u64 polynomial[2] = { #, # };");
-    claim(module == jump, "the module's jump is the library's");
+    let step = numbers(MODULE, "define WELLSPRING_PSEUDO_STEP #ULL\n");
+    claim(step[0] % 2 == 1, "the module's step is odd");
+    let pattern = "\tsum = (sum ^ (sum >> #)) * #ULL;\n\tsum = (sum ^ (sum >> #)) * #ULL;\n\treturn sum ^ (sum >> #);\n";
+    let [first, factor, second, other, third] = numbers(MODULE, pattern)[..] else { panic!("five numbers") };
+    claim(factor % 2 == 1 && other % 2 == 1, "an odd factor has an inverse");
+    claim([first, second, third].iter().all(|&shift| shift > 0), "the upper bits undo a shift");
 
     let pattern = "step([a, b, c, d]: [u64; 4]) -> [u64; 4] {\n    let ac = a ^ c;\n    let bd = b ^ d;\n    \
                    [a ^ bd, b ^ ac, ac ^ (b << #), bd.rotate_left(#)]\n}";
@@ -193,5 +193,5 @@ fn main() {
     let jump = numbers(XOSHIRO, "const LONG_JUMP: [u64; 4] = [\n    #,\n    #,\n    #,\n    #,\n];");
     claim(step.squared(192) == step.polynomial(&jump), "xoshiro256++: the long jump is 2^192 steps");
     claim(has_full_period(&step, &PRIMES), "xoshiro256++: the period is 2^256 - 1");
-    println!("5 polynomials and 2 periods hold");
+    println!("4 polynomials and 3 periods hold");
 }

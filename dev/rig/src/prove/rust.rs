@@ -64,7 +64,6 @@ const PROOFS: [Proof; 6] = [
         beside: &[
             "streams/pseudo/src/xoshiro256plusplus.rs",
             "kernel/wellspring.h",
-            "kernel/tap.c",
         ],
     },
 ];
