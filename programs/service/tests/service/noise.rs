@@ -35,7 +35,7 @@ fn source(service: &Service, file: &Path) -> Value {
         .clone()
 }
 
-/// Waits until a source is as it should be.
+/// Waits until a source is as it should be. Reads meanwhile: without readers the harvester draws less and less often.
 fn wait_for(service: &Service, file: &Path, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     let until = Instant::now() + 2 * PATIENCE;
     loop {
@@ -44,6 +44,7 @@ fn wait_for(service: &Service, file: &Path, what: &str, is_so: impl Fn(&Value) -
             return source;
         }
         assert!(Instant::now() < until, "{what}: {source}");
+        reads(service);
         thread::sleep(Duration::from_millis(100));
     }
 }
