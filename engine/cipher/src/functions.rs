@@ -197,7 +197,7 @@ impl Keystream {
             Prf::Aes256 => fill_in_runs::<AES_BLOCK_BYTES>(first, destination, fill),
             Prf::ChaCha20 => fill_in_runs::<CHACHA_BLOCK_BYTES>(first, destination, fill),
         };
-        erase_stack_of(implementation.fill_stack_bytes);
+        erase_stack_of::<256, 2048>(implementation.fill_stack_bytes);
         next
     }
 
@@ -417,7 +417,7 @@ fn compress(compression: Compression, state: &mut [u32; 8], blocks: &[[u8; BLOCK
 /// Wipes what `absorb` and `pad` leave below the caller's frame, and the registers.
 #[inline(always)]
 fn wipe_call(compression: Compression) {
-    erase_stack_of(compression.0.stack_bytes);
+    erase_stack_of::<256, 1024>(compression.0.stack_bytes);
     machine::wipe_all_registers();
 }
 
@@ -489,16 +489,15 @@ pub fn wipe<const N: usize>(bytes: &mut [u8; N]) {
     optimization_barrier(bytes);
 }
 
-/// Like [`erase_stack`], for a size that is data of an implementation: at least `bytes`, which are at most 4096, and nothing for
-/// 0. Each size more is code at each of the five calls.
+/// Like [`erase_stack`], for a size that is data of an implementation: `SMALL` or `LARGE` bytes, at least `bytes`, and
+/// nothing for 0. Each size is code at each call, so a call has the two that its implementations need.
 #[inline(always)]
-fn erase_stack_of(bytes: usize) {
-    debug_assert!(bytes <= 4096, "no size is as large");
+fn erase_stack_of<const SMALL: usize, const LARGE: usize>(bytes: usize) {
+    debug_assert!(bytes <= LARGE, "no implementation takes more");
     match bytes.max(cfg!(debug_assertions).into()) {
         0 => {}
-        1..=256 => erase_stack::<256>(),
-        257..=2048 => erase_stack::<2048>(),
-        _ => erase_stack::<4096>(),
+        bytes if bytes <= SMALL => erase_stack::<SMALL>(),
+        _ => erase_stack::<LARGE>(),
     }
 }
 
@@ -512,7 +511,7 @@ struct EraseAfterSetUp(usize);
 impl Drop for EraseAfterSetUp {
     #[inline]
     fn drop(&mut self) {
-        erase_stack_of(self.0);
+        erase_stack_of::<256, 4096>(self.0);
         machine::wipe_basic_registers();
     }
 }
