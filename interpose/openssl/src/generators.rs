@@ -232,8 +232,8 @@ fn counted(is_filled: bool, length: usize) -> bool {
 /// The first reseeds of an engine may only test its sources.
 const MAX_RESEEDS: usize = 4;
 
-/// Fills a seed after a reseed to which the sources gave this many bits of credit. An engine serves its readers on when its
-/// sources fail. A seed must bring fresh noise, so there is none while the sources fail or their health tests stop them.
+/// Fills a seed after a reseed to which the sources gave this many bits of credit. An engine goes on to serve its readers when
+/// its sources fail. A seed must bring fresh noise, so OpenSSL gets no seed while the sources or their health tests fail.
 fn fill_afresh(engine: &Engine, seed: &mut [u8], bits: u64) -> bool {
     let credit = || -> u64 {
         let sources = engine.stats().sources;
