@@ -10,7 +10,7 @@ mod weight {
     use std::process::{Command, Output};
 
     /// The most bytes that the library may add. No user of a program notices less, so no code is bent to save some.
-    const MOST_BYTES: u64 = 141_000;
+    const MOST_BYTES: u64 = 140_000;
 
     /// Another compiler makes other code from the same source.
     const MEASURED_WITH: &str = "rustc 1.95.0 ";
