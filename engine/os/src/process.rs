@@ -402,7 +402,7 @@ pub mod thread_words {
     ///
     /// A signal handler meanwhile finds them in use, and has to do without. A handler that leaves by siglongjmp leaves them
     /// in use for good.
-    pub struct Words<'a> {
+    pub struct StoredWords<'a> {
         /// `None`: a stand-in, which stores nothing.
         thread: Option<&'a ThreadWords>,
         process: u64,
@@ -410,7 +410,7 @@ pub mod thread_words {
         after: u64,
     }
 
-    impl Words<'_> {
+    impl StoredWords<'_> {
         /// Takes the words that this thread stored in this process. `None` if it has stored none, or if they are in use.
         #[must_use]
         #[inline(always)]
@@ -476,7 +476,7 @@ pub mod thread_words {
         }
     }
 
-    impl Drop for Words<'_> {
+    impl Drop for StoredWords<'_> {
         #[inline(always)]
         fn drop(&mut self) {
             compiler_fence(Ordering::SeqCst);
@@ -500,13 +500,13 @@ pub mod thread_words {
         use super::*;
 
         fn stored() -> Option<[u64; 4]> {
-            let words = Words::take()?;
+            let words = StoredWords::take()?;
             let found = words.load();
             words.end().then_some(found)
         }
 
         fn store(new: [u64; 4]) {
-            let mut words = Words::take_to_store();
+            let mut words = StoredWords::take_to_store();
             words.store(new);
             assert!(words.end());
         }
@@ -526,8 +526,8 @@ pub mod thread_words {
         #[test]
         fn words_in_use_are_given_to_no_other_use_on_the_thread() {
             store([1; 4]);
-            let words = Words::take().unwrap();
-            assert!(Words::take().is_none());
+            let words = StoredWords::take().unwrap();
+            assert!(StoredWords::take().is_none());
             store([2; 4]);
             assert!(words.end());
             assert_eq!(stored(), Some([1; 4]));
@@ -536,7 +536,7 @@ pub mod thread_words {
         #[test]
         fn words_that_were_not_stored_to_the_end_are_not_used() {
             store([1; 4]);
-            drop(Words::take_to_store());
+            drop(StoredWords::take_to_store());
             assert_eq!(stored(), None);
         }
 
@@ -545,11 +545,11 @@ pub mod thread_words {
         #[cfg_attr(miri, ignore = "it knows no fork")]
         fn a_child_has_no_words_of_its_parent_and_notices_a_fork_under_their_use() {
             store([1; 4]);
-            let words = Words::take().unwrap();
+            let words = StoredWords::take().unwrap();
             // SAFETY: the child ends at once.
             let pid = unsafe { libc::fork() };
             if pid == 0 {
-                let is_new = !words.end() && Words::take().is_none();
+                let is_new = !words.end() && StoredWords::take().is_none();
                 // SAFETY: ends the child.
                 unsafe { libc::_exit(i32::from(!is_new)) };
             }

@@ -19,7 +19,7 @@ const WORD_BYTES: usize = size_of::<u64>();
 const ROW_BYTES: usize = LANES * WORD_BYTES;
 
 /// Word i of the state of lane j is at `[i][j]`.
-type Words = [[u64; LANES]; 4];
+type LaneWords = [[u64; LANES]; 4];
 
 /// Sixteen [`Xoshiro256PlusPlus`] that take turns, for bulk: word k comes from lane k mod 16. It takes
 /// 520 bytes.
@@ -52,7 +52,7 @@ type Words = [[u64; LANES]; 4];
 /// ```
 #[derive(Clone)]
 pub struct Xoshiro256PlusPlusX16 {
-    words: Words,
+    words: LaneWords,
     /// The lane of the next word. Lanes before it have yielded one word more than the others.
     lane: usize,
 }
@@ -79,7 +79,7 @@ impl Xoshiro256PlusPlusX16 {
     /// with a probability of about 2^(2n + m - 256).
     #[must_use]
     pub fn seeded_by(seeder: &mut Xoshiro256PlusPlus) -> Self {
-        let rows: Words = [(); 4].map(|()| splitmix64::state_words(seeder.next_u64()));
+        let rows: LaneWords = [(); 4].map(|()| splitmix64::state_words(seeder.next_u64()));
         Self::from_lanes(|lane| {
             let words = rows.each_ref().map(|row| row[lane]);
             Xoshiro256PlusPlus::from_any_words(words).words()
@@ -153,7 +153,7 @@ impl Xoshiro256PlusPlusX16 {
 
 /// The bulk: whole rows, from lane 0 to lane 15.
 struct FillRows<'a> {
-    words: &'a mut Words,
+    words: &'a mut LaneWords,
     rows: &'a mut [[u8; ROW_BYTES]],
 }
 
@@ -176,7 +176,7 @@ impl SimdTask for FillRows<'_> {
 
 /// The next word of a lane.
 #[inline(always)]
-fn draw(words: &mut Words, lane: usize) -> u64 {
+fn draw(words: &mut LaneWords, lane: usize) -> u64 {
     let state = [
         words[0][lane],
         words[1][lane],
@@ -188,7 +188,7 @@ fn draw(words: &mut Words, lane: usize) -> u64 {
 }
 
 #[inline(always)]
-fn set_state(words: &mut Words, lane: usize, state: [u64; 4]) {
+fn set_state(words: &mut LaneWords, lane: usize, state: [u64; 4]) {
     for (row, word) in words.iter_mut().zip(state) {
         row[lane] = word;
     }

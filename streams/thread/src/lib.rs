@@ -28,7 +28,7 @@ mod older_rand_core;
 
 use core::convert::Infallible;
 use rand_core::TryRng;
-use wellspring_os::thread_words::Words;
+use wellspring_os::thread_words::StoredWords;
 use wellspring_pseudo::{Xoshiro256PlusPlus, Xoshiro256PlusPlusX16};
 
 /// From this length on lanes are faster, although their seeding takes about 100 ns: with AVX-512 they fill this much in
@@ -99,7 +99,7 @@ fn with_generator<R>(mut draw: impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
 /// interrupted another draw, and in a child that was forked under this one.
 #[inline(always)]
 fn draw_stored<R>(draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> Option<R> {
-    let mut stored = Words::take()?;
+    let mut stored = StoredWords::take()?;
     let words = stored.load();
     // That generator has no state of zeros. One word shows it: if only this word is zero, once in 2^64 draws, the thread gets
     // another generator.
@@ -118,7 +118,7 @@ fn draw_stored<R>(draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> Option
 #[inline(never)]
 fn draw_seeded<R>(draw: &mut impl FnMut(&mut Xoshiro256PlusPlus) -> R) -> R {
     loop {
-        let mut stored = Words::take_to_store();
+        let mut stored = StoredWords::take_to_store();
         let words = [(); 4].map(|()| wellspring::u64());
         let Some(mut generator) = Xoshiro256PlusPlus::from_words(words) else {
             continue;

@@ -10,7 +10,7 @@ use crate::counter_function::{CounterFunction, FIRST_ELEMENT_ROW};
 use crate::name::{MixedSeed, Name};
 use crate::rng_trait::infallible_rng;
 use bytes::Bytes;
-use words::Words;
+use words::WordReader;
 
 /// A reproducible stream of 2^128 bytes, named by an algorithm, a seed and a path. It takes at most
 /// 2 KiB, whatever the algorithm.
@@ -113,14 +113,14 @@ pub struct Stream {
     reason = "there is no heap to put the lanes or the keys on"
 )]
 enum Reader {
-    Words(Words),
+    Linear(WordReader),
     Bytes(Bytes),
 }
 
 impl Reader {
     fn open(algorithm: Algorithm, words: [u64; 4], jumps: u64, position: u128) -> Self {
-        match Words::new(algorithm, words, jumps, position) {
-            Some(words) => Self::Words(words),
+        match WordReader::new(algorithm, words, jumps, position) {
+            Some(words) => Self::Linear(words),
             None => {
                 let blocks = CounterFunction::new(algorithm, words)
                     .expect("an algorithm without an engine is a function of a counter");
@@ -170,7 +170,7 @@ impl Stream {
     #[must_use]
     pub const fn algorithm(&self) -> Algorithm {
         match &self.reader {
-            Reader::Words(words) => words.algorithm(),
+            Reader::Linear(words) => words.algorithm(),
             Reader::Bytes(bytes) => bytes.blocks().algorithm(),
         }
     }
@@ -206,9 +206,9 @@ impl Stream {
     /// engine.
     pub fn seek(&mut self, position: u128) {
         (self.end, self.left) = end_and_left(position);
-        if let Reader::Words(words) = &mut self.reader {
+        if let Reader::Linear(words) = &mut self.reader {
             let algorithm = words.algorithm();
-            *words = Words::new(algorithm, self.words, self.jumps, position)
+            *words = WordReader::new(algorithm, self.words, self.jumps, position)
                 .expect("the algorithm of an engine has an engine");
         }
     }
@@ -251,7 +251,7 @@ impl Stream {
     pub fn next_u64(&mut self) -> u64 {
         match self.step(size_of::<u64>()) {
             Some(position) => match &mut self.reader {
-                Reader::Words(words) => words.next_u64(),
+                Reader::Linear(words) => words.next_u64(),
                 Reader::Bytes(bytes) => u64::from_le_bytes(bytes.read(position)),
             },
             None => u64::from_le_bytes(self.read_over_the_end()),
@@ -263,7 +263,7 @@ impl Stream {
     pub fn next_u32(&mut self) -> u32 {
         match self.step(size_of::<u32>()) {
             Some(position) => match &mut self.reader {
-                Reader::Words(words) => words.next_u32(),
+                Reader::Linear(words) => words.next_u32(),
                 Reader::Bytes(bytes) => u32::from_le_bytes(bytes.read(position)),
             },
             None => u32::from_le_bytes(self.read_over_the_end()),
@@ -312,7 +312,7 @@ impl Stream {
     #[inline]
     fn fill_from(&mut self, position: u128, destination: &mut [u8]) {
         match &mut self.reader {
-            Reader::Words(words) => words.fill(destination),
+            Reader::Linear(words) => words.fill(destination),
             Reader::Bytes(bytes) => bytes.fill(position, destination),
         }
     }

@@ -5,10 +5,10 @@ use crate::{Algorithm, Xorshift128Plus, Xoshiro256PlusPlus, Xoshiro256PlusPlusX1
 /// The bytes of a word.
 const WORD_BYTES: usize = size_of::<u64>();
 
-/// An engine and the rest of its last word.
+/// A generator and the rest of its last word.
 #[derive(Clone)]
-pub(super) struct Words {
-    engine: Engine,
+pub(super) struct WordReader {
+    generator: Generator,
     /// The rest of the word that was read last: its low `rest_bytes` bytes, zeros above.
     rest: u64,
     rest_bytes: usize,
@@ -19,13 +19,13 @@ pub(super) struct Words {
     clippy::large_enum_variant,
     reason = "there is no heap to put the lanes on"
 )]
-enum Engine {
+enum Generator {
     Xoshiro256PlusPlus(Xoshiro256PlusPlus),
     Xoshiro256PlusPlusX16(Xoshiro256PlusPlusX16),
     Xorshift128Plus(Xorshift128Plus),
 }
 
-impl Words {
+impl WordReader {
     /// The linear generator of a stream after `jumps` jumps and `position` bytes; `None` where the
     /// algorithm is a function of a counter.
     pub(super) fn new(
@@ -38,27 +38,27 @@ impl Words {
         // Most streams are read from their beginning.
         let moves = (jumps, steps) != (0, 0);
         let xoshiro = Xoshiro256PlusPlus::from_any_words(words);
-        let engine = match algorithm {
+        let generator = match algorithm {
             Algorithm::Xoshiro256PlusPlus => {
-                let mut engine = xoshiro;
+                let mut generator = xoshiro;
                 if moves {
-                    engine.advance(jumps, steps);
+                    generator.advance(jumps, steps);
                 }
-                Engine::Xoshiro256PlusPlus(engine)
+                Generator::Xoshiro256PlusPlus(generator)
             }
             Algorithm::Xoshiro256PlusPlusX16 => {
-                let mut engine = Xoshiro256PlusPlusX16::jumping_from(&xoshiro);
+                let mut generator = Xoshiro256PlusPlusX16::jumping_from(&xoshiro);
                 if moves {
-                    engine.advance(jumps, steps);
+                    generator.advance(jumps, steps);
                 }
-                Engine::Xoshiro256PlusPlusX16(engine)
+                Generator::Xoshiro256PlusPlusX16(generator)
             }
             Algorithm::Xorshift128Plus => {
-                let mut engine = Xorshift128Plus::from_any_words([words[0], words[1]]);
+                let mut generator = Xorshift128Plus::from_any_words([words[0], words[1]]);
                 if moves {
-                    engine.advance(jumps, steps);
+                    generator.advance(jumps, steps);
                 }
-                Engine::Xorshift128Plus(engine)
+                Generator::Xorshift128Plus(generator)
             }
             Algorithm::Philox4x64
             | Algorithm::ChaCha8
@@ -67,7 +67,7 @@ impl Words {
             | Algorithm::Aes256Ctr => return None,
         };
         let mut reader = Self {
-            engine,
+            generator,
             rest: 0,
             rest_bytes: 0,
         };
@@ -76,10 +76,10 @@ impl Words {
     }
 
     pub(super) const fn algorithm(&self) -> Algorithm {
-        match self.engine {
-            Engine::Xoshiro256PlusPlus(_) => Algorithm::Xoshiro256PlusPlus,
-            Engine::Xoshiro256PlusPlusX16(_) => Algorithm::Xoshiro256PlusPlusX16,
-            Engine::Xorshift128Plus(_) => Algorithm::Xorshift128Plus,
+        match self.generator {
+            Generator::Xoshiro256PlusPlus(_) => Algorithm::Xoshiro256PlusPlus,
+            Generator::Xoshiro256PlusPlusX16(_) => Algorithm::Xoshiro256PlusPlusX16,
+            Generator::Xorshift128Plus(_) => Algorithm::Xorshift128Plus,
         }
     }
 
@@ -120,10 +120,10 @@ impl Words {
         self.take_rest(head);
 
         let (words, tail) = body.split_at_mut(body.len() / WORD_BYTES * WORD_BYTES);
-        match &mut self.engine {
-            Engine::Xoshiro256PlusPlus(engine) => engine.fill(words),
-            Engine::Xoshiro256PlusPlusX16(engine) => engine.fill(words),
-            Engine::Xorshift128Plus(engine) => engine.fill(words),
+        match &mut self.generator {
+            Generator::Xoshiro256PlusPlus(generator) => generator.fill(words),
+            Generator::Xoshiro256PlusPlusX16(generator) => generator.fill(words),
+            Generator::Xorshift128Plus(generator) => generator.fill(words),
         }
 
         if !tail.is_empty() {
@@ -135,10 +135,10 @@ impl Words {
 
     #[inline]
     fn next_word(&mut self) -> u64 {
-        match &mut self.engine {
-            Engine::Xoshiro256PlusPlus(engine) => engine.next_u64(),
-            Engine::Xoshiro256PlusPlusX16(engine) => engine.next_u64(),
-            Engine::Xorshift128Plus(engine) => engine.next_u64(),
+        match &mut self.generator {
+            Generator::Xoshiro256PlusPlus(generator) => generator.next_u64(),
+            Generator::Xoshiro256PlusPlusX16(generator) => generator.next_u64(),
+            Generator::Xorshift128Plus(generator) => generator.next_u64(),
         }
     }
 
