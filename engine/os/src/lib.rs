@@ -41,14 +41,13 @@
 //! - `futex`: `wait` returns after a while, also for no reason; `wake_one` may do nothing.
 //! - `threads`: the `number` of a thread, or 0. `is_gone` is true only if it is certain. After `order_all` every thread sees
 //!   earlier stores before later ones; else it returns `false`.
-//! - `exit_key` calls a function when a thread ends.
 //! - `os`: `os_random` gives up to 256 bytes of the system's generator, once that is seeded, or an error. Clocks.
 //! - `vdso`: the system's output without a system call, or none.
 //! - `shared_page`, `trusted_file`, `descriptor`, `waker`: as on Linux; or types without a value, and
 //!   [`OsError::UNSUPPORTED`](os_error::OsError::UNSUPPORTED).
 //!
 //! A function that a read calls neither allocates nor locks nor changes `errno`: it may run in a signal handler. Where
-//! `exit_key::set` may allocate, `may_allocate` says so.
+//! `exit_key::set` may allocate, `may_allocate` says so (`thread_exit.rs`).
 //!
 //! # Why raw system calls
 //!

@@ -74,7 +74,7 @@ impl From<OsError> for std::io::Error {
 
 /// Where libc keeps the number of the last error of this thread.
 #[cfg(unix)]
-pub(crate) fn errno() -> *mut i32 {
+fn errno() -> *mut i32 {
     // SAFETY: they have no precondition.
     unsafe {
         #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
@@ -86,28 +86,25 @@ pub(crate) fn errno() -> *mut i32 {
     }
 }
 
-/// Makes a call, and leaves libc's `errno` as it was: code that a signal handler interrupted may be about to look at it.
+/// Makes a call, and leaves libc's `errno` as it was: code that a signal handler interrupted may be about to look at it. Returns
+/// the answer, and the number of the error if the answer is one.
 #[cfg(unix)]
-pub(crate) fn keep_errno<T>(call: impl FnOnce() -> T) -> T {
+pub(crate) fn keep_errno<T>(call: impl FnOnce() -> T) -> (T, i32) {
     let errno = errno();
     // By its address and not by a reference, since libc writes it during the call.
     // SAFETY: this thread's own number, which lives as long as the thread.
     let before = unsafe { *errno };
     let answer = call();
     // SAFETY: as above.
-    unsafe { *errno = before };
-    answer
+    (answer, unsafe { errno.replace(before) })
 }
 
 /// Makes a system call that rustix does not have, by way of libc, and leaves libc's `errno` as it was.
 #[cfg(target_os = "linux")]
 pub(crate) fn raw_call(call: impl FnOnce() -> libc::c_long) -> Result<libc::c_long, OsError> {
-    // SAFETY: this thread's own number.
-    let (answer, number) = keep_errno(|| (call(), unsafe { *errno() }));
-    if answer == -1 {
-        Err(OsError(number))
-    } else {
-        Ok(answer)
+    match keep_errno(call) {
+        (-1, number) => Err(OsError(number)),
+        (answer, _) => Ok(answer),
     }
 }
 

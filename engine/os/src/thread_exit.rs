@@ -7,6 +7,7 @@
 
 use crate::signals::SignalsBlocked;
 use crate::slots::Slot;
+#[cfg(windows)]
 use crate::system::exit_key;
 use crate::thread::{BUSY, STALE, ThreadData, local};
 use crate::{signals, slots};
@@ -89,3 +90,46 @@ extern "C" fn unload() {
 #[used]
 #[cfg_attr(not(miri), unsafe(link_section = ".fini_array"))]
 static UNLOAD: extern "C" fn() = unload;
+
+#[cfg(unix)]
+mod exit_key {
+    //! A thread-specific key of the C library, whose destructor runs when a thread ends.
+
+    use core::ffi::c_void;
+    use core::ptr;
+    use libc::pthread_key_t;
+
+    /// In glibc, setting one of the first 32 keys allocates nothing; a later one may call calloc(3).
+    const ALWAYS_THERE: u32 = 32;
+
+    /// A new key. `None` if the system has none left.
+    pub(super) fn create(destructor: unsafe extern "C" fn(*mut c_void)) -> Option<u32> {
+        let mut key: pthread_key_t = 0;
+        // SAFETY: the pointer is to the key, and the destructor may be called with any argument.
+        let answer = unsafe { libc::pthread_key_create(&raw mut key, Some(destructor)) };
+        // A key is a small number.
+        (answer == 0).then_some(key as u32)
+    }
+
+    /// Deletes a key. Its destructor is not called any more.
+    pub(super) fn delete(key: u32) {
+        // SAFETY: libc checks the number.
+        unsafe { libc::pthread_key_delete(key as pthread_key_t) };
+    }
+
+    /// Sees to it that the destructor is called when this thread ends. Returns whether the system agreed.
+    pub(super) fn set(key: u32) -> bool {
+        // SAFETY: libc checks the number. Any value but null has the destructor called.
+        unsafe { libc::pthread_setspecific(key as pthread_key_t, ptr::dangling()) == 0 }
+    }
+
+    /// Whether [`set`] may allocate memory: in glibc and on the BSDs. On macOS and in musl each thread has room for all keys.
+    pub(super) fn may_allocate(key: u32) -> bool {
+        let is_like_bsd = cfg!(any(
+            target_os = "freebsd",
+            target_os = "netbsd",
+            wellspring_test_portable
+        ));
+        is_like_bsd || cfg!(target_env = "gnu") && key >= ALWAYS_THERE
+    }
+}

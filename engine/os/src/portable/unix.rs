@@ -5,7 +5,6 @@
 //! signal_mask     the signals that a thread blocks
 //! futex           sleep until a word changes
 //! threads         they have no numbers here
-//! exit_key        calls a function when a thread ends
 //! users           of this process
 //! random          the system's generator
 //! clock           clocks
@@ -105,39 +104,6 @@ pub(crate) mod threads {
     }
 }
 
-pub(crate) mod exit_key {
-    //! A thread-specific key of the C library, whose destructor runs when a thread ends.
-
-    use core::ffi::c_void;
-    use core::ptr;
-
-    /// A new key. `None` if the system has none left.
-    pub(crate) fn create(destructor: unsafe extern "C" fn(*mut c_void)) -> Option<u32> {
-        let mut key = 0;
-        // SAFETY: the pointer is to the key, and the destructor may be called with any argument.
-        let answer = unsafe { libc::pthread_key_create(&raw mut key, Some(destructor)) };
-        // A key is a small number.
-        (answer == 0).then_some(key as u32)
-    }
-
-    /// Deletes a key. Its destructor is not called any more.
-    pub(crate) fn delete(key: u32) {
-        // SAFETY: libc checks the number.
-        unsafe { libc::pthread_key_delete(key as libc::pthread_key_t) };
-    }
-
-    /// Sees to it that the destructor is called when this thread ends. Returns whether the system agreed.
-    pub(crate) fn set(key: u32) -> bool {
-        // SAFETY: libc checks the number. Any value but null has the destructor called.
-        unsafe { libc::pthread_setspecific(key as libc::pthread_key_t, ptr::dangling()) == 0 }
-    }
-
-    /// Whether [`set`] may allocate memory: on macOS each thread has room for all keys.
-    pub(crate) fn may_allocate(_: u32) -> bool {
-        !cfg!(target_vendor = "apple")
-    }
-}
-
 pub mod users {
     //! Users.
 
@@ -171,19 +137,16 @@ pub mod users {
 pub(crate) mod random {
     //! The system's generator.
 
-    use crate::os_error::{OsError, errno, keep_errno};
+    use crate::os_error::{OsError, keep_errno};
 
     /// Fills up to 256 bytes by getentropy(2), which waits only until the system's generator was seeded once.
     pub(crate) fn fill(destination: &mut [u8]) -> Result<(), OsError> {
         let (start, length) = (destination.as_mut_ptr().cast(), destination.len());
-        keep_errno(|| {
-            // SAFETY: the range is ours to write.
-            match unsafe { libc::getentropy(start, length) } {
-                0 => Ok(()),
-                // SAFETY: this thread's own number.
-                _ => Err(OsError::new(unsafe { *errno() })),
-            }
-        })
+        // SAFETY: the range is ours to write.
+        match keep_errno(|| unsafe { libc::getentropy(start, length) }) {
+            (0, _) => Ok(()),
+            (_, number) => Err(OsError::new(number)),
+        }
     }
 }
 
@@ -301,6 +264,7 @@ pub(crate) mod pages {
             let is_wiped = unsafe { have_wiped(start, bytes) };
             Some((NonNull::new(start.cast::<u8>())?, is_wiped))
         })
+        .0
     }
 
     /// Asks the kernel to zero a mapping in each child, by minherit(2), or by madvise(2) on Linux. Returns whether it will: not
@@ -340,6 +304,7 @@ pub(crate) mod pages {
             }
             fresh != libc::MAP_FAILED
         })
+        .0
     }
 
     /// macOS writes no core dumps unless it is told to, and has no such advice; nor has NetBSD.
@@ -373,7 +338,7 @@ pub(crate) mod pages {
     /// The range is from [`map`].
     pub(crate) unsafe fn lock(start: *mut u8, bytes: usize) -> bool {
         // SAFETY: mlock changes no byte, and checks the range itself.
-        keep_errno(|| unsafe { libc::mlock(start.cast(), bytes) }) == 0
+        keep_errno(|| unsafe { libc::mlock(start.cast(), bytes) }).0 == 0
     }
 
     /// The same. These systems lock all pages at once, untouched ones too.
