@@ -160,6 +160,11 @@ impl Cache {
     }
 }
 
+/// Copies what is in a folder.
+pub(super) fn copy_folder(from: &Path, to: &Path) -> Result {
+    run(Command::new("cp").arg("-r").arg(from.join(".")).arg(to)).map(drop)
+}
+
 /// Runs a command without showing its output, and returns the output as text.
 pub(crate) fn run(command: &mut Command) -> Result<String> {
     run_bytes(command).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())

@@ -1,8 +1,8 @@
 //! The files of a guest: busybox, an init that runs commands from the serial line, and the programs of this project.
 
 use super::cache::{Cache, Result, Stop, at, failed, run};
-use super::packages::Apt;
-use super::vm::{END, Processor};
+use super::packages::{Apt, Processor};
+use super::vm::END;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;

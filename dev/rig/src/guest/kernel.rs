@@ -1,11 +1,10 @@
 //! Kernels to choose from, their headers and compilers, modules built for them, and which of the distribution's modules these
 //! need.
 
-use super::cache::{Cache, Result, Stop, at, entry, failed, run, run_bytes};
+use super::cache::{Cache, Result, Stop, at, copy_folder, entry, failed, run, run_bytes};
 use super::files::busybox;
-use super::own::{self, Own};
-use super::packages::{Apt, Chroot};
-use super::vm::Processor;
+use super::own::{self, Checks, Own};
+use super::packages::{Apt, Chroot, Processor};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,7 +58,12 @@ impl Kernel {
         release: Release,
         folder: Option<&Path>,
     ) -> Result<Self> {
-        let Own { name, tree, chroot } = own::build(cache, release, folder)?;
+        let checks = match release {
+            Release::DEBUG => Checks::Memory,
+            Release::KCSAN => Checks::Races,
+            _ => Checks::Nothing,
+        };
+        let Own { name, tree, chroot } = own::build(cache, release.name, checks, folder)?;
         Ok(Self {
             release,
             name,
@@ -282,10 +286,6 @@ fn relocate(headers: &Path) -> Result {
         return Ok(());
     }
     fs::write(&makefile, relocated).map_err(at(makefile.display()))
-}
-
-pub(super) fn copy_folder(from: &Path, to: &Path) -> Result {
-    run(Command::new("cp").arg("-r").arg(from.join(".")).arg(to)).map(drop)
 }
 
 // ---- releases ----

@@ -2,12 +2,10 @@
 //! them checks memory too: KASAN, UBSAN, kmemleak, and injected allocation failures. The other has KCSAN, which excludes KASAN,
 //! and finds data races. The third checks nothing, and runs in all machines. A fourth is User Mode Linux.
 
-use super::cache::{Cache, Result, Stop, at, entry, failed, run};
+use super::cache::{Cache, Result, Stop, at, copy_folder, entry, failed, run};
 use super::console::no_trouble;
 use super::files::Files;
-use super::kernel::{Release, copy_folder};
-use super::packages::{Apt, Chroot};
-use super::vm::Processor;
+use super::packages::{Apt, Chroot, Processor};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{fs, thread};
@@ -91,6 +89,16 @@ fn without_fair_server(scheduler: &str) -> Result<String> {
     }
 }
 
+/// What a kernel checks.
+#[derive(Clone, Copy)]
+pub(super) enum Checks {
+    /// Locks and memory.
+    Memory,
+    /// Locks and data races.
+    Races,
+    Nothing,
+}
+
 /// A kernel that was built.
 pub(super) struct Own {
     /// Its name, with the version if the source is not Debian's.
@@ -103,14 +111,19 @@ pub(super) struct Own {
 
 /// Builds a kernel, in ten to twenty minutes on two cores. From Debian's source this is done once. A folder that is given
 /// may have changed since: there, what changed is built again. Nothing is written into it.
-pub(super) fn build(cache: &Cache, release: Release, given: Option<&Path>) -> Result<Own> {
+pub(super) fn build(
+    cache: &Cache,
+    release: &str,
+    checks: Checks,
+    given: Option<&Path>,
+) -> Result<Own> {
     let mut chroot = Chroot::fetch(cache, "bookworm", &PACKAGES)?;
     let name = match given {
         Some(folder) => {
             let [version, level, sublevel] = version(folder)?;
             format!("{release}-{version}.{level}.{sublevel}")
         }
-        None => release.to_string(),
+        None => release.to_owned(),
     };
     // The build has its path in it, so it cannot be renamed when it is done: another file says that it is.
     let tree = cache.folder().join(format!("tree-{name}"));
@@ -118,7 +131,7 @@ pub(super) fn build(cache: &Cache, release: Release, given: Option<&Path>) -> Re
         Some(folder) => {
             chroot = chroot.share(folder, &folder.to_string_lossy());
             fs::create_dir_all(&tree).map_err(at(tree.display()))?;
-            make(&chroot, folder, &tree, release)?;
+            make(&chroot, folder, &tree, checks)?;
         }
         None => {
             let source = source(cache, &chroot)?;
@@ -128,7 +141,7 @@ pub(super) fn build(cache: &Cache, release: Release, given: Option<&Path>) -> Re
                 let text = without_fair_server(&text)?;
                 fs::write(&scheduler, text).map_err(at(scheduler.display()))?;
                 cache.fresh(&format!("tree-{name}"))?;
-                make(&chroot, &source, &tree, release)
+                make(&chroot, &source, &tree, checks)
             })?;
         }
     }
@@ -136,11 +149,11 @@ pub(super) fn build(cache: &Cache, release: Release, given: Option<&Path>) -> Re
 }
 
 /// Configures a kernel and builds it in `tree`.
-fn make(chroot: &Chroot, source: &Path, tree: &Path, release: Release) -> Result {
-    let options = match release {
-        Release::KCSAN => [OPTIONS, LOCKS, RACES],
-        Release::DEBUG => [OPTIONS, LOCKS, MEMORY],
-        _ => [OPTIONS, MACHINES, ""],
+fn make(chroot: &Chroot, source: &Path, tree: &Path, checks: Checks) -> Result {
+    let options = match checks {
+        Checks::Races => [OPTIONS, LOCKS, RACES],
+        Checks::Memory => [OPTIONS, LOCKS, MEMORY],
+        Checks::Nothing => [OPTIONS, MACHINES, ""],
     };
     let has_nesting = version(source)? >= [6, 12, 0];
     let options = || {
@@ -162,7 +175,7 @@ fn make(chroot: &Chroot, source: &Path, tree: &Path, release: Release) -> Result
     for (option, _) in options().filter(|(_, is_essential)| *is_essential) {
         let wanted = format!("CONFIG_{option}=y");
         if !finished.lines().any(|line| line == wanted) {
-            return failed(format!("the kernel {release} would have no {option}"));
+            return failed(format!("the kernel would have no {option}"));
         }
     }
     let jobs = thread::available_parallelism().map_or(2, usize::from);
