@@ -39,12 +39,13 @@
 //! hidden, and [`bytes`](crate::bytes) for secrets.
 
 use crate::global;
-use core::fmt;
-use core::ops::Deref;
+use crate::numbers::base64url_digit;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use wellspring_os::cpu;
 use wellspring_os::os;
 use wellspring_os::thread_state::CurrentThread;
+
+pub use crate::numbers::Text;
 
 /// Bits of the counter. The time has the other 46 of a word: enough up to the year 4199.
 const COUNTER_BITS: u32 = 18;
@@ -137,39 +138,6 @@ fn place_after(last: u64, now_ms: u64, start: u64) -> u64 {
 // Identifiers as text: arithmetic on eight digits at once, or vector instructions, without a table that could be seen in the
 // cache.
 
-/// A text of `N` ASCII characters, without an allocation.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Text<const N: usize>([u8; N]);
-
-impl<const N: usize> Text<N> {
-    /// `characters` are ASCII.
-    pub(crate) const fn new(characters: [u8; N]) -> Self {
-        Self(characters)
-    }
-}
-
-impl<const N: usize> Deref for Text<N> {
-    type Target = str;
-
-    #[inline]
-    fn deref(&self) -> &str {
-        // All of it is ASCII.
-        str::from_utf8(&self.0).unwrap_or_default()
-    }
-}
-
-impl<const N: usize> fmt::Display for Text<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self)
-    }
-}
-
-impl<const N: usize> fmt::Debug for Text<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
-}
-
 /// The text of a new [`uuid4`].
 #[must_use]
 #[inline]
@@ -190,7 +158,7 @@ pub fn uuid7_text() -> Text<36> {
 pub fn uuid_text(id: [u8; 16]) -> Text<36> {
     let mut text = [0; 36];
     write_uuid(id, &mut text);
-    Text(text)
+    Text::new(text)
 }
 
 /// Not by way of a [`Text`]: a copy of it would wait for small stores to end, for longer than they take.
@@ -222,7 +190,7 @@ pub fn write_uuid(id: [u8; 16], text: &mut [u8; 36]) {
 pub fn ulid_text(id: [u8; 16]) -> Text<26> {
     let mut text = [0; 26];
     write_ulid(id, &mut text);
-    Text(text)
+    Text::new(text)
 }
 
 #[doc(hidden)]
@@ -242,7 +210,7 @@ pub fn hex_text<const BYTES: usize, const DIGITS: usize>(id: [u8; BYTES]) -> Tex
     const { assert!(DIGITS == 2 * BYTES) };
     let mut digits = [0; DIGITS];
     write_hex(&id, &mut digits);
-    Text(digits)
+    Text::new(digits)
 }
 
 /// The text of a token: the 64 letters, digits, `-` and `_` of base64url (RFC 4648, section 5), without padding. `DIGITS` is
@@ -264,19 +232,7 @@ pub fn base64url_text<const BYTES: usize, const DIGITS: usize>(token: [u8; BYTES
             *digit = base64url_digit(bits >> (18 - 6 * place) & 63);
         }
     }
-    Text(digits)
-}
-
-/// The digit of six bits; the first 62 are letters and digits. By additions: a table would be seen in the cache.
-#[inline(always)]
-pub(crate) fn base64url_digit(six: u32) -> u8 {
-    let from = |first: u32| (six + 64 - first) >> 6;
-    let small = from(26) * u32::from(b'a' - b'Z' - 1);
-    // After z comes 0, after 9 comes -, after - comes _.
-    let digits = from(52) * (u32::from(b'z') + 1 - u32::from(b'0'));
-    let minus = from(62) * (u32::from(b'9') + 1 - u32::from(b'-'));
-    let underscore = from(63) * (u32::from(b'_') - u32::from(b'-') - 1);
-    (six + u32::from(b'A') + small + underscore - digits - minus) as u8
+    Text::new(digits)
 }
 
 /// Writes the two hexadecimal digits of each byte.

@@ -1,8 +1,8 @@
 //! Integers, fractions and choices from a generator: one algorithm for each, and the methods of every generator that
 //! call it.
 
-use crate::ids::{Text, base64url_digit};
-use core::ops::{Bound, RangeBounds};
+use core::fmt;
+use core::ops::{Bound, Deref, RangeBounds};
 use rand_core::Rng;
 use std::collections::HashSet;
 use zeroize::Zeroizing;
@@ -299,6 +299,51 @@ pub fn alphanumeric<const N: usize>(rng: &mut impl Rng) -> Text<N> {
     Text::new(text)
 }
 
+/// The digit of six bits; the first 62 are letters and digits. By additions: a table would be seen in the cache.
+#[inline(always)]
+pub(crate) fn base64url_digit(six: u32) -> u8 {
+    let from = |first: u32| (six + 64 - first) >> 6;
+    let small = from(26) * u32::from(b'a' - b'Z' - 1);
+    // After z comes 0, after 9 comes -, after - comes _.
+    let digits = from(52) * (u32::from(b'z') + 1 - u32::from(b'0'));
+    let minus = from(62) * (u32::from(b'9') + 1 - u32::from(b'-'));
+    let underscore = from(63) * (u32::from(b'_') - u32::from(b'-') - 1);
+    (six + u32::from(b'A') + small + underscore - digits - minus) as u8
+}
+
+/// A text of `N` ASCII characters, without an allocation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Text<const N: usize>([u8; N]);
+
+impl<const N: usize> Text<N> {
+    /// `characters` are ASCII.
+    pub(crate) const fn new(characters: [u8; N]) -> Self {
+        Self(characters)
+    }
+}
+
+impl<const N: usize> Deref for Text<N> {
+    type Target = str;
+
+    #[inline]
+    fn deref(&self) -> &str {
+        // All of it is ASCII.
+        str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl<const N: usize> fmt::Display for Text<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self)
+    }
+}
+
+impl<const N: usize> fmt::Debug for Text<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
 /// Writes the functions of this module as methods or, without a receiver, as free functions. `$rng` is the generator they
 /// draw on, a `&mut impl Rng`. The crate that uses it depends on rand_core.
 #[doc(hidden)]
@@ -404,7 +449,7 @@ macro_rules! numbers {
         #[doc = concat!("A text of `N` letters and digits of ASCII, each of the 62 equally likely, ", $quality, ".")]
         /// 22 characters have 130 bits.
         #[must_use]
-        pub fn alphanumeric<const N: usize>($($receiver)*) -> $crate::ids::Text<N> {
+        pub fn alphanumeric<const N: usize>($($receiver)*) -> $crate::numbers::Text<N> {
             $crate::numbers::alphanumeric($rng)
         }
     };
