@@ -89,7 +89,7 @@ fn without_fair_server(scheduler: &str) -> Result<String> {
     }
 }
 
-/// What a kernel checks.
+/// The checks of a kernel.
 #[derive(Clone, Copy)]
 pub(super) enum Checks {
     /// Locks and memory.
