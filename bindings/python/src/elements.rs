@@ -285,37 +285,26 @@ impl Elements {
         let elements = &self.elements;
         let check = |columns: &[&[f64]]| entry.check_columns(elements, columns);
         let check: Option<&CheckColumns<f64>> = if is_kept { Some(&check) } else { None };
+        macro_rules! fill {
+            ($kind:ident, $out:ident) => {
+                fill_by_columns(
+                    py,
+                    $out,
+                    start,
+                    threads,
+                    &grid,
+                    &columns,
+                    check,
+                    |first, columns, out| {
+                        entry.fill_each(elements, columns, first, Numbers::$kind(out))
+                    },
+                )
+            };
+        }
         match buffer.elements("out")? {
-            Out::F64(out) => fill_by_columns(
-                py,
-                out,
-                start,
-                threads,
-                &grid,
-                &columns,
-                check,
-                |first, columns, out| entry.fill_each(elements, columns, first, Numbers::F64(out)),
-            ),
-            Out::F32(out) => fill_by_columns(
-                py,
-                out,
-                start,
-                threads,
-                &grid,
-                &columns,
-                check,
-                |first, columns, out| entry.fill_each(elements, columns, first, Numbers::F32(out)),
-            ),
-            Out::I64(out) => fill_by_columns(
-                py,
-                out,
-                start,
-                threads,
-                &grid,
-                &columns,
-                check,
-                |first, columns, out| entry.fill_each(elements, columns, first, Numbers::I64(out)),
-            ),
+            Out::F64(out) => fill!(F64, out),
+            Out::F32(out) => fill!(F32, out),
+            Out::I64(out) => fill!(I64, out),
             _ => Err(not_of(entry)),
         }
     }
@@ -350,37 +339,26 @@ impl Elements {
             .collect::<PyResult<Vec<_>>>()?;
         let buffer = Buffer::get(out, "out")?;
         let elements = &self.elements;
+        macro_rules! fill {
+            ($kind:ident, $out:ident) => {
+                draw_each_row(
+                    py,
+                    $out,
+                    width,
+                    first,
+                    threads,
+                    |row, index, out| match made_row(entry, &columns, row, Number::$kind)? {
+                        Made::$kind(drawn) if drawn.width() == width => {
+                            elements.draw(&*drawn, index, out)
+                        }
+                        _ => Err(WRONG_ROW),
+                    },
+                )
+            };
+        }
         match buffer.elements("out")? {
-            Out::F64(out) => {
-                draw_each_row(
-                    py,
-                    out,
-                    width,
-                    first,
-                    threads,
-                    |row, index, out| match made_row(entry, &columns, row, Number::F64)? {
-                        Made::F64(drawn) if drawn.width() == width => {
-                            elements.draw(&*drawn, index, out)
-                        }
-                        _ => Err(WRONG_ROW),
-                    },
-                )
-            }
-            Out::I64(out) => {
-                draw_each_row(
-                    py,
-                    out,
-                    width,
-                    first,
-                    threads,
-                    |row, index, out| match made_row(entry, &columns, row, Number::I64)? {
-                        Made::I64(drawn) if drawn.width() == width => {
-                            elements.draw(&*drawn, index, out)
-                        }
-                        _ => Err(WRONG_ROW),
-                    },
-                )
-            }
+            Out::F64(out) => fill!(F64, out),
+            Out::I64(out) => fill!(I64, out),
             _ => Err(not_of(entry)),
         }
     }

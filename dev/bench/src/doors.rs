@@ -96,42 +96,22 @@ fn compare(pair: &Pair) -> Row {
 }
 
 // ---- names ----
-// The names of rows, and what the project wants of them.
+// The names of rows.
 
 pub(crate) const RAND_SMALL: &str = "RAND_bytes, 16 bytes";
-const RAND_LARGE: &str = "RAND_bytes, 1 MiB";
-const ARC4RANDOM: &str = "arc4random_buf(32)";
 pub(crate) const GETRANDOM: &str = "getrandom(32)";
-const JAVA_BYTES: &str = "Java SecureRandom, 16 bytes";
-const UUID_4: &str = "ids::uuid4, beside Uuid::new_v4";
-const UUID_7: &str = "ids::uuid7, beside Uuid::now_v7";
-const UUID_TEXT: &str = "the text of ids::uuid4, beside that of Uuid::new_v4";
 pub(crate) const C_NUMBER: &str = "ws_u64, beside the Rust call";
-const C_OWNED: &str = "ws_rng_u64, beside the Rust call";
-
-/// The least speed of these doors, as a multiple of the speed of the functions that they replace.
-pub(crate) const WANTED: [(&str, f64); 5] = [
-    (RAND_SMALL, 3.0),
-    (RAND_LARGE, 2.0),
-    (ARC4RANDOM, 15.0),
-    (GETRANDOM, 15.0),
-    (JAVA_BYTES, 10.0),
-];
-/// The most time of these calls, as a multiple of the time of the Rust call.
-pub(crate) const WANTED_COST: [(&str, f64); 2] = [(C_NUMBER, 1.5), (C_OWNED, 1.5)];
-/// The most nanoseconds of these calls.
-pub(crate) const WANTED_NS: [(&str, f64); 3] = [(UUID_4, 10.0), (UUID_7, 10.0), (UUID_TEXT, 10.0)];
 
 // ---- rows ----
 // A row, and what one is measured from.
 
 /// A door, and what it replaces.
 pub(crate) struct Row {
-    pub(crate) what: String,
-    pub(crate) door_ns: f64,
+    what: String,
+    door_ns: f64,
     other_ns: f64,
     /// The time of the other divided by the time of the door.
-    pub(crate) ratio: f64,
+    ratio: f64,
 }
 
 /// A door and what it replaces, in this process.
@@ -257,7 +237,10 @@ fn openssl() -> Option<Vec<Pair>> {
         door: draw(ours, size),
         other: draw(default, size),
     };
-    Some(vec![pair(RAND_SMALL, 16), pair(RAND_LARGE, 1 << 20)])
+    Some(vec![
+        pair(RAND_SMALL, 16),
+        pair("RAND_bytes, 1 MiB", 1 << 20),
+    ])
 }
 
 /// The preload library is only loaded here: its functions stand beside the C library's.
@@ -296,7 +279,7 @@ fn preload() -> Option<Vec<Pair>> {
             })
         };
         pairs.push(Pair {
-            what: ARC4RANDOM,
+            what: "arc4random_buf(32)",
             door: draw(fill),
             other: draw(other),
         });
@@ -317,9 +300,21 @@ fn identifiers() -> [Pair; 3] {
     };
     let pair = |what, door, other| Pair { what, door, other };
     [
-        pair(UUID_4, ours(ids::uuid4), theirs(Uuid::new_v4)),
-        pair(UUID_7, ours(ids::uuid7), theirs(Uuid::now_v7)),
-        pair(UUID_TEXT, number(move || text), number(move || their_text)),
+        pair(
+            "ids::uuid4, beside Uuid::new_v4",
+            ours(ids::uuid4),
+            theirs(Uuid::new_v4),
+        ),
+        pair(
+            "ids::uuid7, beside Uuid::now_v7",
+            ours(ids::uuid7),
+            theirs(Uuid::now_v7),
+        ),
+        pair(
+            "the text of ids::uuid4, beside that of Uuid::new_v4",
+            number(move || text),
+            number(move || their_text),
+        ),
     ]
 }
 
@@ -352,12 +347,14 @@ impl Drop for OwnedRng {
 fn c_library() -> Option<Vec<Pair>> {
     type Draw = extern "C" fn() -> u64;
     type New = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
+    type Fill = unsafe extern "C" fn(*mut c_void, usize) -> c_int;
     let library = Library::open(&built("libwellspring_c.so")?)?;
     // SAFETY: wellspring.h declares these types.
-    let (draw, draw_of, new, free) = unsafe {
+    let (draw, draw_of, fill, new, free) = unsafe {
         (
             library.function::<Draw>("ws_u64")?,
             library.function::<DrawOf>("ws_rng_u64")?,
+            library.function::<Fill>("ws_fill")?,
             library.function::<New>("ws_rng_new")?,
             library.function::<Free>("ws_rng_free")?,
         )
@@ -380,9 +377,17 @@ fn c_library() -> Option<Vec<Pair>> {
             other: number(|| wellspring::u64),
         },
         Pair {
-            what: C_OWNED,
+            what: "ws_rng_u64, beside the Rust call",
             door: number(owned),
             other: number(local),
+        },
+        Pair {
+            what: "ws_fill, 32 bytes, beside the Rust call",
+            door: filling(32, move || {
+                // SAFETY: a buffer of this size.
+                move |buffer| _ = unsafe { fill(buffer.as_mut_ptr().cast(), buffer.len()) }
+            }),
+            other: filling(32, || wellspring::fill),
         },
     ])
 }
@@ -558,7 +563,7 @@ fn java() -> Result<Vec<Row>, String> {
     for _ in 0..TURNS {
         let [bytes, uuid] = run(&agent, "Wellspring")?;
         let [their_bytes, their_uuid] = run(&[], "NativePRNG")?;
-        all.push((JAVA_BYTES.into(), bytes, their_bytes));
+        all.push(("Java SecureRandom, 16 bytes".into(), bytes, their_bytes));
         all.push(("Java UUID.randomUUID()".into(), uuid, their_uuid));
     }
     Ok(rows(&all))

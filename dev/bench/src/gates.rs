@@ -10,7 +10,6 @@
 //! A loss counts if it is seen in each of three tries, so that one disturbance is no alarm.
 
 use crate::doors::{self, C_NUMBER, GETRANDOM, RAND_SMALL};
-use crate::limits::{OF_GATE, what};
 use crate::peers;
 use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
@@ -20,7 +19,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use wellspring::Engine;
+use wellspring::{Engine, Mode};
 use wellspring_bench::figures::median;
 use wellspring_bench::generators::Request::{self, Fill, Word};
 use wellspring_bench::generators::{self, Generator, name};
@@ -28,6 +27,36 @@ use wellspring_bench::report::Host;
 use wellspring_bench::throughput::{self, Case, Pace};
 
 type Ratios = Vec<(String, f64)>;
+
+const OURS: &str = Mode::PerThread.name();
+const MIB: Request = Fill(1 << 20);
+const KEY: Request = Fill(32);
+
+/// A generator of wellspring, the generator beside it, the request of both, and the least ratio of their throughput that is
+/// wanted.
+type Ratio = (&'static str, &'static str, Request, f64);
+
+/// The ratios that the gate watches, as wanted on AVX-512 and VAES.
+const OF_GATE: [Ratio; 13] = [
+    (name::GLOBAL, peers::RAND, Word, 2.0),
+    (name::OWNED, peers::RAND, Word, 2.5),
+    (OURS, peers::RAND, KEY, 2.5),
+    (name::WATCHED, peers::RAND, Word, 2.0),
+    (name::OWNED_WATCHED, peers::RAND, Word, 2.0),
+    (name::WATCHED, peers::RAND, KEY, 2.5),
+    (name::WATCHED, peers::RAND, Fill(256), 3.0),
+    (OURS, peers::RAND, Fill(256), 3.0),
+    (OURS, peers::RAND, Fill(4096), 2.7),
+    (OURS, peers::AES_CTR, MIB, 1.6),
+    (name::CHACHA20, peers::CHACHA20, MIB, 3.0),
+    (name::PSEUDO, peers::XOSHIRO, Word, 0.62),
+    (name::PSEUDO, peers::FASTRAND, MIB, 4.0),
+];
+
+/// The name of a ratio.
+fn what(ours: &str, request: Request, other: &str) -> String {
+    format!("{ours}, {}, over {other}", request.name())
+}
 
 /// How often a loss must be seen.
 const TRIES: usize = 3;

@@ -8,13 +8,11 @@
 //! many     many threads, many engines
 //! doors    the doors for other languages and existing programs, beside what they replace
 //! numbers  numbers of all kinds, beside other crates' numbers
-//! limits   the figures that the project wants to reach; earlier figures of this machine's CPU model
-//! gates    has wellspring become slower? How many instructions does a read take? The gate that no load disturbs
+//! gates    the ratios that the project wants; has wellspring become slower? How many instructions does a read take?
 //! ```
 
 mod doors;
 mod gates;
-mod limits;
 mod many;
 mod numbers;
 mod peers;
@@ -146,10 +144,7 @@ fn measure(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
     if !doors.is_empty() {
         output += &doors::table(&doors).text();
     }
-    if let Some(baseline) = limits::baseline(&report) {
-        output += &baseline.text();
-    }
-    Ok(output + &limits::table(&report, &doors).text())
+    Ok(output)
 }
 
 fn options(arguments: &Arguments) -> Result<Options, Box<dyn Error>> {

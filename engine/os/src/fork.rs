@@ -1,9 +1,5 @@
-//! All handlers of fork(3) in this crate, in one order.
-//!
-//! ```text
-//! inheritance   a secret that fork(3) takes from a parent to its child
-//! wipe_at_fork  wipes the memory of a child where the kernel does not
-//! ```
+//! All handlers of fork(3) in this crate, in one order: what wipes a child comes first (`wipe_at_fork`), then the secret that
+//! it takes from its parent ([`inheritance`]).
 //!
 //! They are registered when the library is loaded, before the program registers handlers. fork(3) calls the handlers
 //! before the fork in reverse order and the child's in order. So the parent draws for its child after all other handlers,
@@ -13,40 +9,17 @@
 //! Until the process has an engine the handlers do nothing.
 
 use crate::memory::MemoryError;
-use crate::system::{fork, pages};
-use crate::{os, sandbox};
-use core::sync::atomic::{AtomicU32, Ordering};
+use crate::wipe_at_fork::Handlers;
+use crate::{sandbox, wipe_at_fork};
 use inheritance::SECRET_BYTES;
 
-/// The values of [`STATE`].
-const ABSENT: u32 = 0;
-const REGISTERING: u32 = 1;
-const REGISTERED: u32 = 2;
-
-static STATE: AtomicU32 = AtomicU32::new(ABSENT);
-
-/// How long a thread waits while another one registers the handlers, in milliseconds. To register takes a microsecond, but
-/// in a child forked meanwhile no thread finishes it.
-const MAX_WAIT_MS: u32 = 100;
-
-/// Sees to it that the handlers are registered: by a constructor, and else here. Returns `false` if libc has no memory for
-/// that.
-pub(crate) fn register() -> bool {
-    if cfg!(miri) {
-        return true; // It knows no fork.
+/// Sees to it that the handlers are registered: by a constructor, and else here.
+fn register() {
+    static HANDLERS: Handlers = Handlers::new(Some(before), Some(in_parent), in_child);
+    // A child's memory is wiped before its secret is moved there. Where libc has no memory, `seed_children` is without effect.
+    if wipe_at_fork::register() {
+        HANDLERS.register();
     }
-    for _ in 0..MAX_WAIT_MS {
-        let (acquire, order) = (Ordering::Acquire, Ordering::AcqRel);
-        match STATE.compare_exchange(ABSENT, REGISTERING, order, acquire) {
-            Err(REGISTERED) => return true,
-            Err(_) => os::pause(),
-            Ok(_) => break,
-        }
-    }
-    let is_done = fork::at_fork(before, in_parent, in_child);
-    let state = if is_done { REGISTERED } else { ABSENT };
-    STATE.store(state, Ordering::Release);
-    is_done
 }
 
 /// From now on every fork(3) gives the child a secret that `draw` writes. Only the first call has an effect.
@@ -86,7 +59,6 @@ extern "C" fn in_parent() {
 }
 
 extern "C" fn in_child() {
-    pages::in_child();
     sandbox::in_child();
     inheritance::in_child();
 }
@@ -387,182 +359,5 @@ pub mod inheritance {
                 assert_eq!(forking.into_inner(), after);
             }
         }
-    }
-}
-
-// On Linux where the kernel does not wipe.
-#[cfg(any(
-    all(target_os = "linux", not(wellspring_test_portable)),
-    target_vendor = "apple",
-    wellspring_test_at_fork
-))]
-pub(crate) mod wipe_at_fork {
-    //! Memory that this library wipes in a child, where no kernel does: on macOS, and on a Linux that refuses
-    //! `MADV_WIPEONFORK` or only says that it obeys (gVisor, a filter of system calls, Linux before 4.14).
-    //!
-    //! A handler of fork(3) puts fresh zeroed pages in the place of the old ones. It is registered before the first page is
-    //! listed, on Linux when the library is loaded ([`fork`](super)). So a child that fork(3) made finds all wiped, except in
-    //! handlers that other code registered before.
-    //!
-    //! A child that ran no handler (a raw system call made it, or it is in such an earlier handler) keeps the parent's bytes
-    //! until [`look`] finds another process number: before a tap takes a key or fills its buffer, and before any lock. It
-    //! can repeat the bytes in its parent's buffers, as `SECURITY.md` says.
-
-    use crate::signals::SignalsBlocked;
-    use crate::system::pages;
-    use crate::{fork, os, system_calls};
-    use core::ptr;
-    use core::ptr::NonNull;
-    use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-
-    /// The most mappings at a time; a further one finds no memory. An engine has about five.
-    const MAX_MAPPINGS: usize = 1 << 14;
-
-    /// A mapping to be wiped in a child.
-    struct Mapping {
-        /// Null in an unused entry.
-        start: AtomicPtr<u8>,
-        bytes: AtomicUsize,
-    }
-
-    static MAPPINGS: [Mapping; MAX_MAPPINGS] = [const {
-        Mapping {
-            start: AtomicPtr::new(ptr::null_mut()),
-            bytes: AtomicUsize::new(0),
-        }
-    }; MAX_MAPPINGS];
-
-    /// How many were ever in use at once: the rest is never looked at.
-    static USED: AtomicUsize = AtomicUsize::new(0);
-
-    /// The process that has wiped what its parent left, or listed the first mapping. [`NONE`] where nothing was listed.
-    static PROCESS: AtomicU32 = AtomicU32::new(NONE);
-
-    /// No process has this number.
-    const NONE: u32 = 0;
-    /// A thread of this process wipes now. No process has this number either.
-    const WIPING: u32 = u32::MAX;
-
-    /// The number of this process. Where a filter refuses it, the same one for all: then a handler alone wipes.
-    fn process_number() -> u32 {
-        os::process_number().max(1)
-    }
-
-    /// How often a thread looks whether another one has wiped. A fork may have left [`WIPING`] without such a thread.
-    const MAX_LOOKS: usize = 1 << 20;
-
-    /// The place of a mapping whose length is not noted yet.
-    const RESERVED: *mut u8 = ptr::dangling_mut();
-
-    /// Lists a mapping. Returns whether a child will find it wiped.
-    ///
-    /// # Safety
-    ///
-    /// The range is a mapping, of this process alone, until [`disarm`].
-    pub(crate) unsafe fn arm(start: NonNull<u8>, bytes: usize) -> bool {
-        if !fork::register() {
-            return false;
-        }
-        // A child that ran no handler must not wipe its own new mapping later.
-        look();
-        let (null, relaxed) = (ptr::null_mut(), Ordering::Relaxed);
-        let _ = PROCESS.compare_exchange(NONE, process_number(), relaxed, relaxed);
-        let is_taken = |mapping: &Mapping| {
-            mapping
-                .start
-                .compare_exchange(null, RESERVED, Ordering::Acquire, relaxed)
-                .is_ok()
-        };
-        let Some(number) = MAPPINGS.iter().position(is_taken) else {
-            return false;
-        };
-        let mapping = &MAPPINGS[number];
-        mapping.bytes.store(bytes, relaxed);
-        USED.fetch_max(number + 1, Ordering::AcqRel);
-        mapping.start.store(start.as_ptr(), Ordering::Release);
-        true
-    }
-
-    /// A mapping is about to end: its bytes are erased.
-    pub(crate) fn disarm(start: *mut u8) {
-        let mut mappings = mappings().iter();
-        if let Some(mapping) =
-            mappings.find(|mapping| mapping.start.load(Ordering::Relaxed) == start)
-        {
-            mapping.start.store(ptr::null_mut(), Ordering::Release);
-        }
-    }
-
-    fn mappings() -> &'static [Mapping] {
-        &MAPPINGS[..USED.load(Ordering::Acquire)]
-    }
-
-    /// Whether any memory of this process is wiped in this way.
-    #[inline(always)]
-    pub(crate) fn is_in_use() -> bool {
-        PROCESS.load(Ordering::Relaxed) != NONE
-    }
-
-    /// The handler of fork(3). It does not compare process numbers: in another PID namespace a child can have its parent's.
-    pub(crate) fn in_child() {
-        if is_in_use() {
-            wipe();
-            if !system_calls::are_forbidden() {
-                PROCESS.store(process_number(), Ordering::Release);
-            }
-        }
-    }
-
-    /// Wipes all mappings.
-    fn wipe() {
-        for mapping in mappings() {
-            let start = mapping.start.load(Ordering::Acquire);
-            if start.is_null() || start == RESERVED {
-                continue;
-            }
-            let bytes = mapping.bytes.load(Ordering::Relaxed);
-            // SAFETY: the range is a mapping of ours, which `disarm` has not removed. Where the system has no memory, or may
-            // not be asked, its bytes are overwritten. Other code of this process sees the same as if the kernel had wiped
-            // the range.
-            unsafe {
-                if system_calls::are_forbidden() || !pages::renew(start, bytes) {
-                    ptr::write_bytes(start, 0, bytes);
-                }
-            }
-        }
-    }
-
-    /// Wipes all if this process is a child that ran no handler. getpid(2) is a load on macOS, and a system call on Linux.
-    #[inline]
-    pub(crate) fn look() {
-        if !is_in_use() || (cfg!(target_os = "linux") && system_calls::are_forbidden()) {
-            return;
-        }
-        let process = process_number();
-        if PROCESS.load(Ordering::Acquire) != process {
-            look_again(process);
-        }
-    }
-
-    /// One thread wipes, with its signals blocked, so that no handler reads before the end; others wait.
-    #[cold]
-    #[inline(never)]
-    fn look_again(process: u32) {
-        let _signals = SignalsBlocked::new();
-        for _ in 0..MAX_LOOKS {
-            match PROCESS.load(Ordering::Acquire) {
-                before if before == process => return,
-                WIPING => core::hint::spin_loop(),
-                before => {
-                    let (order, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
-                    let taken = PROCESS.compare_exchange(before, WIPING, order, relaxed);
-                    if taken.is_ok() {
-                        break;
-                    }
-                }
-            }
-        }
-        wipe();
-        PROCESS.store(process, Ordering::Release);
     }
 }

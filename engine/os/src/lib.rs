@@ -1,6 +1,7 @@
 //! The parts of an operating system that wellspring uses, as safe functions and types.
 //!
 //! ```text
+//! wipe_at_fork  wipes the memory of a child where the kernel does not; registers handlers of fork(3)
 //! memory        pages that are locked, left out of core dumps, and wiped in a child process; types for which memory full of
 //!               zeros is a valid value; wipes a call's bytes from the stack
 //! slots         8 KiB of such memory, identified by a serial number
@@ -16,7 +17,6 @@
 //!   thread_words  four words per thread without a secret, which no child and no handler repeats
 //! fork          what fork(3) calls
 //!   inheritance   a secret that fork(3) takes from a parent to its child
-//!   wipe_at_fork  wipes the memory of a child where the kernel does not
 //! vdso          getrandom without a system call
 //! shared_page   a page of a file that another process or a device writes
 //! users         of this process, and users without a number
@@ -34,15 +34,14 @@
 //! All above is written once, on top of a module for each system: `linux` (3.17 or later), `portable/unix` (macOS, the
 //! BSDs) and `portable/windows`. Each has the same modules, which keep this contract:
 //!
-//! - `pages`: `map` gives zeroed memory that a child finds zeroed, and that is in no core dump where the system can leave it
-//!   out. Pages that `lock` and `lock_when_touched` lock are not swapped out; else they return `false`. `look_for_fork`,
-//!   where no kernel zeroes, finds a child that nothing has wiped, and `in_child` wipes in a handler of fork(3).
-//!   `prefer_node` is a wish.
+//! - `pages`: `map` gives zeroed memory that is in no core dump where the system can leave it out, and says whether the kernel
+//!   zeroes it in a child. Pages that `lock` and `lock_when_touched` lock are not swapped out; else they return `false`.
+//!   `renew` puts zeroed memory in the place of old memory, or returns `false`. `prefer_node` is a wish.
 //! - `signal_mask`: between `block_all` and `restore` no signal handler runs on the thread.
 //! - `futex`: `wait` returns after a while, also for no reason; `wake_one` may do nothing.
 //! - `threads`: the `number` of a thread, or 0. `is_gone` is true only if it is certain. After `order_all` every thread sees
 //!   earlier stores before later ones; else it returns `false`.
-//! - `exit_key` calls a function when a thread ends. `fork` calls functions before and after fork(3).
+//! - `exit_key` calls a function when a thread ends.
 //! - `os`: `os_random` gives up to 256 bytes of the system's generator, once that is seeded, or an error. Clocks.
 //! - `vdso`: the system's output without a system call, or none.
 //! - `shared_page`, `trusted_file`, `descriptor`, `waker`: as on Linux; or types without a value, and
@@ -123,6 +122,7 @@ cfg_if! {
         pub mod thread_state;
         #[cfg(unix)]
         pub mod trusted_file;
+        mod wipe_at_fork;
 
         pub use system::{os, shared_page, vdso, waker};
         #[cfg(windows)]
@@ -134,11 +134,5 @@ cfg_if! {
         use os_error::system_calls;
         pub use process::{clone_words, fork_stamp, sandbox, thread_words};
         pub use thread::{lock, signals};
-        #[cfg(any(
-            all(target_os = "linux", not(wellspring_test_portable)),
-            target_vendor = "apple",
-            wellspring_test_at_fork
-        ))]
-        use fork::wipe_at_fork;
     }
 }

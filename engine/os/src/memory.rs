@@ -2,7 +2,7 @@
 //! the stack.
 
 use crate::system::pages;
-use crate::system_calls;
+use crate::{system_calls, wipe_at_fork};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
@@ -72,7 +72,7 @@ pub fn zeroed_bytes(memory: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 /// does it. Known once the process has such memory.
 #[must_use]
 pub fn is_wiped_by_kernel() -> bool {
-    pages::is_wiped_by_kernel()
+    !wipe_at_fork::is_in_use()
 }
 
 /// Bytes of [`Wiped`] memory that are not locked.
@@ -95,8 +95,16 @@ pub(crate) struct Pages {
 
 impl Pages {
     pub(crate) fn map(bytes: usize) -> Result<Self, MemoryError> {
+        let (start, is_wiped) = pages::map(bytes).ok_or(MemoryError)?;
+        // SAFETY: the mapping is new, and ends here if it cannot be listed.
+        unsafe {
+            if !is_wiped && !wipe_at_fork::arm(start, bytes) {
+                pages::unmap(start.as_ptr(), bytes);
+                return Err(MemoryError);
+            }
+        }
         Ok(Self {
-            start: pages::map(bytes).ok_or(MemoryError)?,
+            start,
             bytes,
             is_unlocked: AtomicBool::new(false),
         })
@@ -150,6 +158,7 @@ impl Drop for Pages {
         // SAFETY: the mapping is ours alone and ends here.
         unsafe {
             erase(self.start.as_ptr(), self.bytes);
+            wipe_at_fork::disarm(self.start.as_ptr());
             pages::unmap(self.start.as_ptr(), self.bytes);
         }
     }

@@ -1,8 +1,6 @@
 //! The one error for the numbers that the operating system answers with, the reasons why a file is not trusted, and whether the
 //! process may still make system calls.
 
-#[cfg(target_os = "linux")]
-use crate::system::threads;
 use core::fmt;
 #[cfg(unix)]
 use rustix::io::Errno;
@@ -74,19 +72,40 @@ impl From<OsError> for std::io::Error {
     }
 }
 
-/// Makes a system call that rustix does not have, by way of libc, and leaves libc's `errno` as it was: code that a
-/// signal handler interrupted may be about to look at it.
-#[cfg(target_os = "linux")]
-pub(crate) fn raw_call(call: impl FnOnce() -> libc::c_long) -> Result<libc::c_long, OsError> {
-    let errno = threads::errno();
+/// Where libc keeps the number of the last error of this thread.
+#[cfg(unix)]
+pub(crate) fn errno() -> *mut i32 {
+    // SAFETY: they have no precondition.
+    unsafe {
+        #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
+        return libc::__error();
+        #[cfg(target_os = "netbsd")]
+        return libc::__errno();
+        #[cfg(target_os = "linux")]
+        return libc::__errno_location();
+    }
+}
+
+/// Makes a call, and leaves libc's `errno` as it was: code that a signal handler interrupted may be about to look at it.
+#[cfg(unix)]
+pub(crate) fn keep_errno<T>(call: impl FnOnce() -> T) -> T {
+    let errno = errno();
     // By its address and not by a reference, since libc writes it during the call.
     // SAFETY: this thread's own number, which lives as long as the thread.
     let before = unsafe { *errno };
     let answer = call();
     // SAFETY: as above.
-    let after = unsafe { errno.replace(before) };
+    unsafe { *errno = before };
+    answer
+}
+
+/// Makes a system call that rustix does not have, by way of libc, and leaves libc's `errno` as it was.
+#[cfg(target_os = "linux")]
+pub(crate) fn raw_call(call: impl FnOnce() -> libc::c_long) -> Result<libc::c_long, OsError> {
+    // SAFETY: this thread's own number.
+    let (answer, number) = keep_errno(|| (call(), unsafe { *errno() }));
     if answer == -1 {
-        Err(OsError(after))
+        Err(OsError(number))
     } else {
         Ok(answer)
     }

@@ -444,7 +444,8 @@ pub mod lock {
     use crate::memory::Zeroed;
     use crate::sandbox;
     use crate::signals::SignalsBlocked;
-    use crate::system::{futex, pages};
+    use crate::system::futex;
+    use crate::wipe_at_fork;
     use core::cell::UnsafeCell;
     use core::ops::{Deref, DerefMut};
     use core::sync::atomic::{AtomicU32, Ordering};
@@ -494,7 +495,7 @@ pub mod lock {
         /// Waits for the lock.
         #[must_use]
         pub fn lock<'a>(&'a self, signals: &'a SignalsBlocked) -> Guard<'a, T> {
-            pages::look_for_fork();
+            wipe_at_fork::look();
             if !take_free(&self.word) {
                 wait(&self.word);
             }
@@ -504,7 +505,7 @@ pub mod lock {
         /// Takes the lock if it is free.
         #[must_use]
         pub fn try_lock<'a>(&'a self, signals: &'a SignalsBlocked) -> Option<Guard<'a, T>> {
-            pages::look_for_fork();
+            wipe_at_fork::look();
             take_free(&self.word).then(|| self.guard(signals))
         }
 

@@ -9,11 +9,10 @@ use crate::memory::{Zeroed, assert_zeroed};
 use crate::signals::SignalsBlocked;
 pub use crate::slots::DEPTHS;
 use crate::slots::{Header, Kind, Request, Slot, SlotRef};
-use crate::system::pages;
 pub use crate::thread::{CurrentThread, Generation};
 use crate::thread::{DeeperGuard, DepthGuard, ENTRIES, Entry, HotGuard, STALE, ThreadData, local};
 use crate::vdso::VdsoRandom;
-use crate::{memory, slots, thread_exit};
+use crate::{memory, slots, thread_exit, wipe_at_fork};
 use core::marker::PhantomData;
 use core::ptr;
 #[cfg(not(loom))]
@@ -143,7 +142,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     /// Inlined, so that few instructions follow the last check for a fork.
     #[inline(always)]
     pub fn begin(&self) -> Option<ThreadRead<'_, O, I>> {
-        pages::look_for_fork();
+        wipe_at_fork::look();
         let local = local();
         let guard = DepthGuard::next(local, DEPTHS)?;
         let slot = slot_of(local, self.owner)?;
@@ -156,7 +155,7 @@ impl<O: Zeroed, I: Zeroed> ThreadStates<O, I> {
     #[cold]
     #[inline(never)]
     pub fn begin_first(&self, node: u32) -> Option<ThreadRead<'_, O, I>> {
-        pages::look_for_fork();
+        wipe_at_fork::look();
         let local = local();
         let guard = DepthGuard::next(local, DEPTHS)?;
         let slot = self
@@ -640,7 +639,7 @@ impl<T: Zeroed> OwnedState<T> {
     /// Begins any read of the state. `None`: it has none yet, or a fork took it, see [`begin_first`](Self::begin_first).
     #[inline(always)]
     pub fn begin(&mut self) -> Option<OwnedLongRead<'_, T>> {
-        pages::look_for_fork();
+        wipe_at_fork::look();
         let place = Some(self.slot.place()).filter(|place| place.is_ours())?;
         Some(OwnedLongRead { place, owned: self })
     }

@@ -101,16 +101,6 @@ pub fn percent(share: f64) -> String {
     format!("{} %", digits(share * 100.0))
 }
 
-/// A figure in its unit. Ratios have the unit `x`.
-#[must_use]
-pub fn figure(value: f64, unit: &str) -> String {
-    match unit {
-        "x" => format!("{}x", digits(value)),
-        "ns" => duration(value),
-        unit => format!("{} {unit}", digits(value)),
-    }
-}
-
 /// Three digits, or all there are before the point.
 #[must_use]
 pub fn digits(value: f64) -> String {
@@ -255,7 +245,6 @@ mod tests {
         assert_eq!(rate(391e6), "391 MB/s");
         assert_eq!([rate(0.0), rate(999.0)], ["0 B/s", "999 B/s"]);
         assert_eq!(percent(0.0316), "3.16 %");
-        assert_eq!(figure(27.96, "x"), "28.0x");
         assert_eq!(digits(f64::NAN), "-");
     }
 

@@ -74,12 +74,6 @@ impl Latency {
             max_ns: histogram.max() as f64,
         }
     }
-
-    /// The time that 99.9 % of the calls keep within.
-    #[must_use]
-    pub fn p99_9_ns(&self) -> Option<f64> {
-        self.nines_ns[2]
-    }
 }
 
 /// A loop that reads nothing: what a latency consists of before anything is read.
@@ -373,7 +367,7 @@ mod tests {
         let latency = Latency::new("x", 1, &histogram);
         let p99 = latency.nines_ns[1].unwrap() / 9900.0;
         assert!((0.98..1.02).contains(&p99), "{p99}");
-        assert!(latency.p99_9_ns().is_some());
+        assert!(latency.nines_ns[2].is_some());
         assert!(latency.nines_ns[3].is_none());
     }
 

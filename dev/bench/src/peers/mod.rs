@@ -19,7 +19,7 @@ pub(crate) fn all() -> Vec<Generator> {
 }
 
 // ---- names ----
-// The names that limits and the gate look for.
+// The names that the gate looks for.
 
 /// `rand::rng()`.
 pub(crate) const RAND: &str = "rand::rng()";
@@ -27,12 +27,6 @@ pub(crate) const RAND: &str = "rand::rng()";
 pub(crate) const CHACHA20: &str = "chacha20 crate";
 /// The aes and ctr crates.
 pub(crate) const AES_CTR: &str = "aes+ctr crates";
-/// aws-lc-rs, `rand::fill`.
-pub(crate) const AWS_LC: &str = "aws-lc-rs";
-/// OpenSSL's AES-256-CTR.
-pub(crate) const OPENSSL_AES: &str = "OpenSSL AES-256-CTR";
-/// OpenSSL's ChaCha20.
-pub(crate) const OPENSSL_CHACHA20: &str = "OpenSSL ChaCha20";
 /// fastrand.
 pub(crate) const FASTRAND: &str = "fastrand";
 /// xoshiro256++ of the rand_xoshiro crate.
@@ -116,7 +110,7 @@ pub(crate) fn native() -> Vec<Generator> {
         Generator::new(CHACHA20, &all, chacha20),
         Generator::new(AES_CTR, &fills, aes),
         #[cfg(feature = "c-libraries")]
-        Generator::new(AWS_LC, &fills, || AwsLc),
+        Generator::new("aws-lc-rs", &fills, || AwsLc),
         Generator::new(FASTRAND, &all, || Fastrand),
         Generator::new(XOSHIRO, &all, xoshiro),
     ]

@@ -1,6 +1,5 @@
 //! The system's OpenSSL.
 
-use super::{OPENSSL_AES, OPENSSL_CHACHA20};
 use openssl_sys::{
     EVP_CIPHER, EVP_CIPHER_CTX, EVP_CIPHER_CTX_free, EVP_CIPHER_CTX_new, EVP_EncryptInit_ex,
     EVP_EncryptUpdate, EVP_aes_256_ctr, EVP_chacha20, RAND_bytes,
@@ -81,7 +80,9 @@ pub(super) fn peers() -> Vec<Generator> {
     let all: Vec<Request> = [&[Request::Word], fills.as_slice()].concat();
     vec![
         Generator::new("OpenSSL RAND_bytes", &all, || Rand),
-        Generator::new(OPENSSL_AES, &fills, || Cipher::new(EVP_aes_256_ctr)),
-        Generator::new(OPENSSL_CHACHA20, &fills, || Cipher::new(EVP_chacha20)),
+        Generator::new("OpenSSL AES-256-CTR", &fills, || {
+            Cipher::new(EVP_aes_256_ctr)
+        }),
+        Generator::new("OpenSSL ChaCha20", &fills, || Cipher::new(EVP_chacha20)),
     ]
 }

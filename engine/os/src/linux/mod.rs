@@ -1,12 +1,11 @@
 //! Linux 3.17 or later: the first one with getrandom(2). Before 4.14 no kernel wipes a child, and `wipe_at_fork` does.
 //!
 //! ```text
-//! pages         memory that a child finds wiped
+//! pages         memory that the kernel wipes in a child
 //! signal_mask   the signals that a thread blocks
 //! futex         sleep until a word changes
 //! threads       their numbers; whether one is gone
 //! exit_key      calls a function when a thread ends
-//! fork          calls functions before and after fork(3)
 //! users         of this process, and those without a number
 //! decimal       numbers in the files of the system
 //! vdso          getrandom and clocks without a system call
@@ -66,12 +65,6 @@ pub(crate) mod threads {
         membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
             && membarrier(MembarrierCommand::PrivateExpedited).is_ok()
     }
-
-    /// Where libc keeps the number of the last error of this thread.
-    pub(crate) fn errno() -> *mut i32 {
-        // SAFETY: it has no precondition.
-        unsafe { libc::__errno_location() }
-    }
 }
 
 pub(crate) mod exit_key {
@@ -106,21 +99,6 @@ pub(crate) mod exit_key {
     /// Whether [`set`] may allocate memory.
     pub(crate) fn may_allocate(key: u32) -> bool {
         cfg!(target_env = "gnu") && key >= ALWAYS_THERE
-    }
-}
-
-pub(crate) mod fork {
-    //! Functions that run before and after fork(3).
-
-    /// From now on fork(3) calls the first function in the parent before, the second in the parent after, and the third in
-    /// the child. Returns `false` if libc has no memory for that.
-    pub(crate) fn at_fork(
-        before: extern "C" fn(),
-        in_parent: extern "C" fn(),
-        in_child: extern "C" fn(),
-    ) -> bool {
-        // SAFETY: the three functions may be called by any thread that forks. Unloading this library removes them.
-        unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) == 0 }
     }
 }
 

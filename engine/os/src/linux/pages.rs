@@ -1,34 +1,23 @@
-//! Pages that the kernel zeroes in a child process, by madvise(2) and mlock(2); or this library, where the kernel does not.
+//! Pages that the kernel zeroes in a child process, by madvise(2) and mlock(2).
 
 use crate::os_error::raw_call;
-use crate::wipe_at_fork;
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
 use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags, madvise};
 
-pub(crate) use crate::wipe_at_fork::in_child;
-
 const ACCESS: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
-/// Maps zeroed pages, which a child finds zeroed again, and which no core dump has.
-pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
+/// Maps zeroed pages, which no core dump has. Returns whether a child finds them zeroed again.
+pub(crate) fn map(bytes: usize) -> Option<(NonNull<u8>, bool)> {
     // SAFETY: a new mapping where the kernel likes; nothing else uses it.
     let start =
         unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, ACCESS, MapFlags::PRIVATE) };
     let start = NonNull::new(start.ok()?.cast::<u8>())?;
-    if cfg!(miri) {
-        return Some(start); // It knows no fork.
-    }
-    // SAFETY: the range is ours, and nothing uses it yet.
-    unsafe {
-        let is_wiped = advise(start.as_ptr().cast(), bytes) && kernel_obeys(start, bytes);
-        if !is_wiped && !wipe_at_fork::arm(start, bytes) {
-            unmap(start.as_ptr(), bytes);
-            return None;
-        }
-    }
-    Some(start)
+    // SAFETY: the range is ours, and nothing uses it yet. Miri knows no fork.
+    let is_wiped =
+        cfg!(miri) || unsafe { advise(start.as_ptr().cast(), bytes) && kernel_obeys(start, bytes) };
+    Some((start, is_wiped))
 }
 
 /// Asks the kernel to wipe pages in a child, and to leave them out of core dumps. Returns whether it agreed to wipe.
@@ -84,27 +73,12 @@ pub(crate) unsafe fn renew(start: *mut u8, bytes: usize) -> bool {
     }
 }
 
-/// Wipes the parent's bytes, if this process is a child where neither the kernel nor a handler of fork(3) has wiped them.
-/// If the kernel wipes, this is one load.
-#[inline(always)]
-pub(crate) fn look_for_fork() {
-    if wipe_at_fork::is_in_use() {
-        wipe_at_fork::look();
-    }
-}
-
-/// Whether the kernel wipes all pages that were mapped so far.
-pub(crate) fn is_wiped_by_kernel() -> bool {
-    !wipe_at_fork::is_in_use()
-}
-
 /// Unmaps pages.
 ///
 /// # Safety
 ///
 /// The range is from [`map`], and no code uses it any more.
 pub(crate) unsafe fn unmap(start: *mut u8, bytes: usize) {
-    wipe_at_fork::disarm(start);
     // SAFETY: the caller's promise.
     let _ = unsafe { rustix::mm::munmap(start.cast(), bytes) };
 }

@@ -23,7 +23,7 @@ use windows as native;
 pub use native::users;
 #[cfg(windows)]
 pub use native::{descriptor, trusted_file};
-pub(crate) use native::{exit_key, fork, futex, pages, signal_mask, threads};
+pub(crate) use native::{exit_key, futex, pages, signal_mask, threads};
 
 pub mod vdso {
     //! The stand-in for the vDSO of Linux: these systems have no generator that needs no system call.

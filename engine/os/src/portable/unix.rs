@@ -1,63 +1,17 @@
 //! macOS and the BSDs. Tests build this on Linux too, by `--cfg wellspring_test_portable`.
 //!
 //! ```text
-//! pages           memory that a child finds wiped
-//! wipe_by_kernel  by the kernel, where it can; on macOS `wipe_at_fork` does it
+//! pages           memory that the kernel wipes in a child, except on macOS
 //! signal_mask     the signals that a thread blocks
 //! futex           sleep until a word changes
 //! threads         they have no numbers here
 //! exit_key        calls a function when a thread ends
-//! fork            calls functions before and after fork(3)
 //! users           of this process
 //! random          the system's generator
 //! clock           clocks
 //! limits          how long a file this process may write
 //! process_groups  processes that are killed together
 //! ```
-
-// A system is on one of the two lists: macOS, and in tests Linux, is on the second.
-#[cfg(not(any(target_vendor = "apple", wellspring_test_at_fork)))]
-use wipe_by_kernel as wipe;
-
-#[cfg(any(target_vendor = "apple", wellspring_test_at_fork))]
-use crate::wipe_at_fork as wipe;
-
-#[cfg(not(any(target_vendor = "apple", wellspring_test_at_fork)))]
-mod wipe_by_kernel {
-    //! Memory that the kernel zeroes in a child, for every kind of fork: minherit(2), madvise(2) on Linux.
-
-    use core::ffi::c_void;
-    use core::ptr::NonNull;
-
-    /// Asks the kernel to zero a mapping in each child. Returns whether it will.
-    ///
-    /// # Safety
-    ///
-    /// The range is a mapping.
-    pub(crate) unsafe fn arm(start: NonNull<u8>, bytes: usize) -> bool {
-        let start = start.as_ptr().cast::<c_void>();
-        #[cfg(target_os = "linux")]
-        // SAFETY: the advice changes what a child reads, and nothing in this process.
-        let answer = unsafe { libc::madvise(start, bytes, libc::MADV_WIPEONFORK) };
-        #[cfg(target_os = "freebsd")]
-        // SAFETY: as above.
-        let answer = unsafe { libc::minherit(start, bytes, libc::INHERIT_ZERO) };
-        #[cfg(target_os = "netbsd")]
-        // SAFETY: as above.
-        let answer = unsafe { libc::minherit(start, bytes, libc::MAP_INHERIT_ZERO) };
-        answer == 0
-    }
-
-    /// A mapping is about to end.
-    pub(crate) fn disarm(_: *mut u8) {}
-
-    /// Nothing: the kernel has wiped all before a child runs an instruction.
-    #[inline(always)]
-    pub(crate) fn look() {}
-
-    /// Nothing, as [`look`].
-    pub(crate) fn in_child() {}
-}
 
 pub(crate) mod signal_mask {
     //! The signals that a thread blocks, as libc sees them.
@@ -112,7 +66,7 @@ pub(crate) mod futex {
     //! Sleep until a word changes. Each of these systems has its own call for that, and Apple's is private. Here the waiting
     //! thread looks again after 50 microseconds: it waits for a lock that is held for less than a microsecond.
 
-    use super::threads::keep_errno;
+    use crate::os_error::keep_errno;
     use core::sync::atomic::{AtomicU32, Ordering};
 
     /// Sleeps for a short time, if the word has this value.
@@ -149,30 +103,6 @@ pub(crate) mod threads {
     pub(crate) fn order_all() -> bool {
         false
     }
-
-    /// Where libc keeps the number of the last error of this thread.
-    pub(crate) fn errno() -> *mut i32 {
-        // SAFETY: they have no precondition.
-        unsafe {
-            #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
-            return libc::__error();
-            #[cfg(target_os = "netbsd")]
-            return libc::__errno();
-            #[cfg(target_os = "linux")]
-            return libc::__errno_location();
-        }
-    }
-
-    /// Makes a call, and leaves libc's `errno` as it was: code that a signal handler interrupted may be about to look at it.
-    pub(super) fn keep_errno<T>(call: impl FnOnce() -> T) -> T {
-        let errno = errno();
-        // SAFETY: this thread's own number, which lives as long as the thread.
-        let before = unsafe { *errno };
-        let answer = call();
-        // SAFETY: as above.
-        unsafe { *errno = before };
-        answer
-    }
 }
 
 pub(crate) mod exit_key {
@@ -205,21 +135,6 @@ pub(crate) mod exit_key {
     /// Whether [`set`] may allocate memory: on macOS each thread has room for all keys.
     pub(crate) fn may_allocate(_: u32) -> bool {
         !cfg!(target_vendor = "apple")
-    }
-}
-
-pub(crate) mod fork {
-    //! Functions that run before and after fork(3).
-
-    /// From now on fork(3) calls the first function in the parent before, the second in the parent after, and the third in
-    /// the child. Returns `false` if libc has no memory for that.
-    pub(crate) fn at_fork(
-        before: extern "C" fn(),
-        in_parent: extern "C" fn(),
-        in_child: extern "C" fn(),
-    ) -> bool {
-        // SAFETY: the three functions may be called by any thread that forks. Unloading this library removes them.
-        unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) == 0 }
     }
 }
 
@@ -256,8 +171,7 @@ pub mod users {
 pub(crate) mod random {
     //! The system's generator.
 
-    use super::threads::{errno, keep_errno};
-    use crate::os_error::OsError;
+    use crate::os_error::{OsError, errno, keep_errno};
 
     /// Fills up to 256 bytes by getentropy(2), which waits only until the system's generator was seeded once.
     pub(crate) fn fill(destination: &mut [u8]) -> Result<(), OsError> {
@@ -366,16 +280,14 @@ pub(crate) mod process_groups {
 pub(crate) mod pages {
     //! Pages that a child finds zeroed, by mmap(2) and mlock(2).
 
-    use super::threads::keep_errno;
-    use super::wipe;
+    use crate::os_error::keep_errno;
     use core::ffi::c_void;
     use core::ptr;
     use core::ptr::NonNull;
 
-    pub(crate) use super::wipe::in_child;
-
-    /// Maps zeroed pages, which a child finds zeroed again, and which no core dump has where the system can leave them out.
-    pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
+    /// Maps zeroed pages, which no core dump has where the system can leave them out. Returns whether a child finds them zeroed
+    /// again, after every kind of fork.
+    pub(crate) fn map(bytes: usize) -> Option<(NonNull<u8>, bool)> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANON;
         keep_errno(|| {
@@ -385,16 +297,30 @@ pub(crate) mod pages {
                 return None;
             }
             leave_out_of_dumps(start, bytes);
-            let pages = NonNull::new(start.cast::<u8>())?;
-            // SAFETY: the mapping is new, and nothing uses it if it cannot be armed.
-            unsafe {
-                if !wipe::arm(pages, bytes) {
-                    libc::munmap(start, bytes);
-                    return None;
-                }
-            }
-            Some(pages)
+            // SAFETY: the mapping is new.
+            let is_wiped = unsafe { have_wiped(start, bytes) };
+            Some((NonNull::new(start.cast::<u8>())?, is_wiped))
         })
+    }
+
+    /// Asks the kernel to zero a mapping in each child, by minherit(2), or by madvise(2) on Linux. Returns whether it will: not
+    /// on macOS, nor where a test says so.
+    ///
+    /// # Safety
+    ///
+    /// The range is a mapping.
+    unsafe fn have_wiped(_start: *mut c_void, _bytes: usize) -> bool {
+        #[cfg(any(target_vendor = "apple", wellspring_test_at_fork))]
+        return false;
+        // SAFETY: the advice changes what a child reads, and nothing in this process.
+        #[cfg(all(target_os = "linux", not(wellspring_test_at_fork)))]
+        return unsafe { libc::madvise(_start, _bytes, libc::MADV_WIPEONFORK) } == 0;
+        // SAFETY: as above.
+        #[cfg(target_os = "freebsd")]
+        return unsafe { libc::minherit(_start, _bytes, libc::INHERIT_ZERO) } == 0;
+        // SAFETY: as above.
+        #[cfg(target_os = "netbsd")]
+        return unsafe { libc::minherit(_start, _bytes, libc::MAP_INHERIT_ZERO) } == 0;
     }
 
     /// Puts fresh zeroed pages of the same kind in the place of old ones. Returns `false`, and changes nothing, where the
@@ -403,7 +329,6 @@ pub(crate) mod pages {
     /// # Safety
     ///
     /// The range is from [`map`].
-    #[cfg(any(target_vendor = "apple", wellspring_test_at_fork))]
     pub(crate) unsafe fn renew(start: *mut u8, bytes: usize) -> bool {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_FIXED;
@@ -415,11 +340,6 @@ pub(crate) mod pages {
             }
             fresh != libc::MAP_FAILED
         })
-    }
-
-    /// Whether the kernel wipes pages in a child.
-    pub(crate) fn is_wiped_by_kernel() -> bool {
-        cfg!(not(any(target_vendor = "apple", wellspring_test_at_fork)))
     }
 
     /// macOS writes no core dumps unless it is told to, and has no such advice; nor has NetBSD.
@@ -442,7 +362,6 @@ pub(crate) mod pages {
     ///
     /// The range is from [`map`], and no code uses it any more.
     pub(crate) unsafe fn unmap(start: *mut u8, bytes: usize) {
-        wipe::disarm(start);
         // SAFETY: the caller's promise.
         keep_errno(|| unsafe { libc::munmap(start.cast(), bytes) });
     }
@@ -473,11 +392,4 @@ pub(crate) mod pages {
     ///
     /// None is needed.
     pub(crate) unsafe fn prefer_node(_: *mut u8, _: usize, _: u32) {}
-
-    /// Wipes the parent's bytes, if this process is a child where nothing has wiped them. Call it before you use a state
-    /// that was not found current, and before you take a lock.
-    #[inline]
-    pub(crate) fn look_for_fork() {
-        wipe::look();
-    }
 }

@@ -6,7 +6,6 @@
 //! futex         sleep until a word changes
 //! threads       no numbers: a thread calls its destructors when it ends
 //! exit_key      calls a function when a thread ends
-//! fork          a stand-in: nothing forks
 //! random        the system's generator
 //! clock         clocks
 //! descriptor    no file is read
@@ -135,15 +134,6 @@ pub(crate) mod exit_key {
     /// Whether [`set`] may allocate memory in a signal handler. Windows has no signal handlers.
     pub(crate) fn may_allocate(_: u32) -> bool {
         false
-    }
-}
-
-pub(crate) mod fork {
-    //! There is no fork.
-
-    /// Nothing: no process is a copy of another.
-    pub(crate) fn at_fork(_: extern "C" fn(), _: extern "C" fn(), _: extern "C" fn()) -> bool {
-        true
     }
 }
 
@@ -295,12 +285,21 @@ pub(crate) mod pages {
     const MEM_RELEASE: u32 = 0x8000;
     const PAGE_READWRITE: u32 = 4;
 
-    /// Maps zeroed pages.
-    pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
+    /// Maps zeroed pages. There is no child that could find anything else.
+    pub(crate) fn map(bytes: usize) -> Option<(NonNull<u8>, bool)> {
         // SAFETY: a new mapping where the system likes.
         let start =
             unsafe { VirtualAlloc(ptr::null_mut(), bytes, MEM_COMMIT_RESERVE, PAGE_READWRITE) };
-        NonNull::new(start.cast())
+        Some((NonNull::new(start.cast())?, true))
+    }
+
+    /// Nothing: there is no child whose pages were to be renewed.
+    ///
+    /// # Safety
+    ///
+    /// None is needed.
+    pub(crate) unsafe fn renew(_: *mut u8, _: usize) -> bool {
+        false
     }
 
     /// Unmaps pages.
@@ -339,18 +338,6 @@ pub(crate) mod pages {
     ///
     /// None is needed.
     pub(crate) unsafe fn prefer_node(_: *mut u8, _: usize, _: u32) {}
-
-    /// Nothing: there is no fork.
-    #[inline(always)]
-    pub(crate) fn look_for_fork() {}
-
-    /// Nothing, as [`look_for_fork`].
-    pub(crate) fn in_child() {}
-
-    /// There is no child that could find anything else.
-    pub(crate) fn is_wiped_by_kernel() -> bool {
-        true
-    }
 }
 
 pub mod trusted_file {

@@ -29,13 +29,6 @@ use zeroize::Zeroize;
 /// The draws on all fast sources before seeding stops for now: enough for a source that yields 32 bytes at a time.
 const FIRST_DRAWS: usize = 34;
 
-/// The nodes that get seeds, and the taps to which the seeds are announced.
-#[derive(Clone, Copy)]
-pub(super) struct SeedTarget<'a> {
-    pub(super) nodes: &'a Nodes,
-    pub(super) taps: &'a Taps,
-}
-
 /// How long the sample of a slow source waits for the lock of the pools, in milliseconds. An order holds it for as long
 /// as the fast sources take to yield 2 KiB each.
 const MAX_LOCK_WAIT_MS: u32 = 1000;
@@ -105,19 +98,19 @@ impl Collector {
     ///
     /// Until the engine is ready, its readers seed it, and this does nothing: they may hold the lock of the pools now.
     /// Exception: if the fast sources were not enough, the harvester helps.
-    pub(super) fn round(&self, now_ms: u64, draws: bool, target: SeedTarget<'_>) -> Round {
+    pub(super) fn round(&self, now_ms: u64, draws: bool, nodes: &Nodes, taps: &Taps) -> Round {
         let mut round = Round {
             is_read: true,
             ..Round::default()
         };
-        if !self.is_left_to_harvester(target.nodes) {
+        if !self.is_left_to_harvester(nodes) {
             return round;
         }
         let signals = SignalsBlocked::new();
         let Some(mut state) = self.memory.state.try_lock(&signals) else {
             return round;
         };
-        round.is_read = target.nodes.are_read();
+        round.is_read = nodes.are_read();
         let is_stale = draws && self.is_stale(now_ms);
         if is_stale {
             self.note_reseed(now_ms);
@@ -133,7 +126,7 @@ impl Collector {
         }
         round.is_flooded = self.take_mixed(&mut state, MIXED_EVENTS) >= MIXED_EVENTS / 2;
         round.events = state.events.wrapping_sub(events);
-        self.deliver(&mut state, now_ms, target, &signals);
+        self.deliver(&mut state, now_ms, nodes, taps, &signals);
         drop(state);
         memory::erase_below();
         round
@@ -178,14 +171,15 @@ impl Collector {
     pub(super) fn seed(
         &self,
         need: Phase,
-        target: SeedTarget<'_>,
+        nodes: &Nodes,
+        taps: &Taps,
         signals: &SignalsBlocked,
     ) -> Result<(), Error> {
         self.refuse_own_sources()?;
-        self.lock_pages_in_child(target.nodes);
+        self.lock_pages_in_child(nodes);
         let mut state = self.memory.state.lock(signals);
-        target.nodes.receive_root(signals);
-        if target.nodes.phase() >= need {
+        nodes.receive_root(signals);
+        if nodes.phase() >= need {
             return Ok(());
         }
         // An engine without sources is deterministic, and inherits nothing.
@@ -193,12 +187,19 @@ impl Collector {
         let _ = inherits && absorb_inherited(&mut state, 0);
         self.take_mixed(&mut state, MIXED_EVENTS);
         let is_reached = |state: &mut CollectorState| {
-            self.deliver(state, os::now_ms(), target, signals);
+            self.deliver(state, os::now_ms(), nodes, taps, signals);
             // One seed with little credit, for the first early reader. Later ones would spend credit that a seed needs.
-            if need == Phase::Early && target.nodes.phase() == Phase::Empty {
-                self.deliver_at(Trigger::Scheduled, state, os::now_ms(), target, signals);
+            if need == Phase::Early && nodes.phase() == Phase::Empty {
+                self.deliver_at(
+                    Trigger::Scheduled,
+                    state,
+                    os::now_ms(),
+                    nodes,
+                    taps,
+                    signals,
+                );
             }
-            target.nodes.phase() >= need
+            nodes.phase() >= need
         };
         for _ in 0..FIRST_DRAWS {
             self.samples()
@@ -218,12 +219,11 @@ impl Collector {
 
     /// Draws on all fast sources and reseeds every node now, because an operator ordered it. The caller announces it,
     /// even after an error: data mixed in before has reached the nodes.
-    pub(super) fn reseed(&self, target: SeedTarget<'_>) -> Result<(), Error> {
+    pub(super) fn reseed(&self, nodes: &Nodes) -> Result<(), Error> {
         self.refuse_own_sources()?;
         let signals = SignalsBlocked::new();
         let mut state = self.memory.state.lock(&signals);
         self.take_mixed_before(&mut state);
-        let nodes = target.nodes;
         nodes.receive_root(&signals);
         let trigger = match nodes.phase() {
             Phase::Ready => Trigger::Forced,
@@ -335,14 +335,15 @@ impl Collector {
         &self,
         state: &mut CollectorState,
         now_ms: u64,
-        target: SeedTarget<'_>,
+        nodes: &Nodes,
+        taps: &Taps,
         signals: &SignalsBlocked,
     ) {
-        let trigger = match target.nodes.phase() {
+        let trigger = match nodes.phase() {
             Phase::Ready => Trigger::Scheduled,
             Phase::Empty | Phase::Early => Trigger::Pooled,
         };
-        self.deliver_at(trigger, state, now_ms, target, signals);
+        self.deliver_at(trigger, state, now_ms, nodes, taps, signals);
     }
 
     #[inline(never)]
@@ -351,10 +352,11 @@ impl Collector {
         trigger: Trigger,
         state: &mut CollectorState,
         now_ms: u64,
-        target: SeedTarget<'_>,
+        nodes: &Nodes,
+        taps: &Taps,
         signals: &SignalsBlocked,
     ) {
-        let (nodes, distribution) = (target.nodes, &mut state.distribution);
+        let distribution = &mut state.distribution;
         if !distribution.accumulator().is_due(now_ms, trigger) || !nodes.make_room(0, signals) {
             return;
         }
@@ -373,7 +375,7 @@ impl Collector {
         }
         self.note_reseed(now_ms);
         self.pool_meters.copy(distribution.accumulator());
-        target.taps.announce();
+        taps.announce();
     }
 }
 
@@ -496,7 +498,8 @@ impl Collector {
         &self,
         step: HarvestStep,
         now_ms: u64,
-        target: SeedTarget<'_>,
+        nodes: &Nodes,
+        taps: &Taps,
         signals: &SignalsBlocked,
     ) {
         let Some(mut state) = self.memory.state.try_lock(signals) else {
@@ -516,16 +519,16 @@ impl Collector {
             }
             HarvestStep::Deliver => {
                 self.take_mixed(&mut state, STEP_EVENTS);
-                self.deliver(&mut state, now_ms, target, signals);
+                self.deliver(&mut state, now_ms, nodes, taps, signals);
             }
             HarvestStep::Whole => {
                 self.note_reseed(now_ms);
-                self.lock_pages_in_child(target.nodes);
+                self.lock_pages_in_child(nodes);
                 for _ in 0..ROUND_DRAWS {
                     samples.draw_on_fast_sources(&mut state, SEEDING_SAMPLE_BYTES);
                 }
                 self.take_mixed(&mut state, STEP_EVENTS);
-                self.deliver(&mut state, now_ms, target, signals);
+                self.deliver(&mut state, now_ms, nodes, taps, signals);
             }
         }
     }

@@ -274,7 +274,9 @@ impl Worker {
 
     fn harvest(&mut self, engine: &EngineInner, now_ms: u64) {
         let draws = now_ms >= self.draw_due_ms;
-        let round = engine.collector.round(now_ms, draws, engine.seed_target());
+        let round = engine
+            .collector
+            .round(now_ms, draws, &engine.nodes, &engine.taps);
         if let Some(status) = engine.harvester.get() {
             status.count_round(round.events);
         }

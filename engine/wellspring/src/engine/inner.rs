@@ -6,7 +6,7 @@
 //! copies  clones -> every node -> generation -> clones
 //! ```
 
-use super::collector::{Collector, Due, HarvestStep, HarvestedStep, SeedTarget};
+use super::collector::{Collector, Due, HarvestStep, HarvestedStep};
 use super::nodes::{NodeStats, Nodes, OwnedTap, Phase, Taps};
 use super::samples::{PoolStats, SourceStats};
 use crate::clone_detection::{CloneDetectionStats, CloneDetector};
@@ -92,7 +92,7 @@ impl EngineInner {
     #[cold]
     #[inline(never)]
     pub(super) fn seed(&self, need: Phase, signals: &SignalsBlocked) -> Result<(), Error> {
-        let seeded = self.collector.seed(need, self.seed_target(), signals);
+        let seeded = self.collector.seed(need, &self.nodes, &self.taps, signals);
         memory::erase_below();
         seeded
     }
@@ -132,7 +132,7 @@ impl EngineInner {
     /// Draws on all fast sources and reseeds every node, then moves every tap to a fresh key. Returns the new generation.
     /// If the fast sources yield too little, the generation moves, too: taps then take fresh keys from the present nodes.
     pub(super) fn reseed(&self) -> Result<u64, Error> {
-        let reseeded = self.collector.reseed(self.seed_target());
+        let reseeded = self.collector.reseed(&self.nodes);
         let generation = self.taps.announce();
         memory::erase_below();
         reseeded.map(|()| generation)
@@ -222,13 +222,6 @@ impl EngineInner {
         }
     }
 
-    pub(super) fn seed_target(&self) -> SeedTarget<'_> {
-        SeedTarget {
-            nodes: &self.nodes,
-            taps: &self.taps,
-        }
-    }
-
     /// Diverges if a watched word changed. Returns the sum of the words that is handled now.
     #[inline(always)]
     pub(super) fn handle_clones(&self) -> u64 {
@@ -268,9 +261,8 @@ impl EngineInner {
         if step != HarvestStep::Look
             && let Some(signals) = SignalsBlocked::try_first()
         {
-            let target = self.seed_target();
             self.collector
-                .harvest_step(step, due.now_ms, target, &signals);
+                .harvest_step(step, due.now_ms, &self.nodes, &self.taps, &signals);
             memory::erase_below();
         }
         HarvestedStep::Made

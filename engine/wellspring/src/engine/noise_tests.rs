@@ -96,7 +96,9 @@ impl Subject {
                 self.let_reads_be();
             }
             Harvest::ByHarvester => {
-                inner.collector.round(now_ms, true, inner.seed_target());
+                inner
+                    .collector
+                    .round(now_ms, true, &inner.nodes, &inner.taps);
             }
         }
     }
