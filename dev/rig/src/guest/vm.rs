@@ -425,6 +425,8 @@ pub(crate) struct Vm<'a> {
     pub(crate) devices: &'a [String],
     /// QEMU's argument for a plugin.
     pub(crate) plugin: Option<&'a str>,
+    /// Whether its clocks count instructions, 8 ns each, from a fixed date: the same in each copy.
+    pub(crate) counts_instructions: bool,
 }
 
 impl<'a> Vm<'a> {
@@ -447,6 +449,7 @@ impl<'a> Vm<'a> {
             shares_memory: false,
             devices: &[],
             plugin: None,
+            counts_instructions: false,
         }
     }
 
@@ -506,9 +509,14 @@ fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
         1 => String::new(),
         dies => format!("dies={dies},"),
     };
+    let clocks = if vm.counts_instructions {
+        "single -icount shift=3 -rtc base=2026-01-01,clock=vm"
+    } else {
+        "multi"
+    };
     // None of these has a space in it.
     let fixed = format!(
-        "-machine {} -accel tcg,thread=multi -nographic -nodefaults -no-reboot -cpu {} -m {memory_mib}M{more} \
+        "-machine {} -accel tcg,thread={clocks} -nographic -nodefaults -no-reboot -cpu {} -m {memory_mib}M{more} \
          -smp {cpus},sockets={nodes},{dies}cores={},threads=1{} \
          -serial stdio -serial chardev:shell -mon chardev=monitor,mode=readline",
         vm.processor.machine(),
