@@ -34,8 +34,8 @@
 //! All above is written once, on top of a module for each system: `linux` (3.17 or later), `portable/unix` (macOS, the
 //! BSDs) and `portable/windows`. Each has the same modules, which keep this contract:
 //!
-//! - `pages`: `map` gives zeroed memory that is in no core dump where the system can leave it out, and says whether the kernel
-//!   zeroes it in a child. Pages that `lock` and `lock_when_touched` lock are not swapped out; else they return `false`.
+//! - `pages`: `map` gives zeroed memory that is in no core dump where the system can leave it out, and returns whether the
+//!   kernel zeroes it in a child. Pages that `lock` and `lock_when_touched` lock are not swapped out; else they return `false`.
 //!   `renew` puts zeroed memory in the place of old memory, or returns `false`. `prefer_node` is a wish.
 //! - `signal_mask`: between `block_all` and `restore` no signal handler runs on the thread.
 //! - `futex`: `wait` returns after a while, also for no reason; `wake_one` may do nothing.

@@ -24,8 +24,7 @@ use crate::os::process_number;
 use crate::sandbox;
 use crate::system::threads;
 use chunk::{ACQUIRING, FREE, Holder, LEAVING, Thread, chunks, map_chunk, take_free};
-use core::ptr;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// The owner, the use and the NUMA node of a slot to acquire.
@@ -47,15 +46,17 @@ pub(crate) fn acquire(request: &Request, lost: Slot) -> Option<Slot> {
     /// In ordinary memory: a child goes on from where its parent was.
     static NEXT_SERIAL: AtomicU64 = AtomicU64::new(FREE + 1);
 
-    let retaken = lost.retake();
-    let slot = match retaken {
-        Some(slot) => slot,
-        None => acquire_free(request)?,
+    let retakes = |holder: &Holder| holder.pass(lost.serial, ACQUIRING);
+    let is_retaken = lost.holder().is_some_and(retakes);
+    let slot = if is_retaken {
+        lost
+    } else {
+        acquire_free(request)?
     };
     let holder = slot.holder()?;
     let thread = Thread::current(request.thread);
     let process = thread.process;
-    if retaken.is_some() {
+    if is_retaken {
         // A read that a fork interrupted may have written to the slot after it was wiped.
         // SAFETY: the slot is ours alone.
         unsafe { slot.erase_states() };
@@ -171,7 +172,6 @@ pub(crate) struct Header {
     serial: AtomicU64,
     /// The process that acquired it; 0 if it did not ask for its number.
     process: AtomicU32,
-    _reserved: u32,
     /// In a chunk's first slot: a bit for each group of its slots that this process has locked. A child does not inherit the
     /// lock, and finds 0.
     locked_groups: AtomicU64,
@@ -181,7 +181,6 @@ pub(crate) struct Header {
 static NO_HEADER: Header = Header {
     serial: AtomicU64::new(LEAVING),
     process: AtomicU32::new(0),
-    _reserved: 0,
     locked_groups: AtomicU64::new(0),
 };
 
@@ -278,10 +277,6 @@ impl Slot {
         self.holder().is_some_and(|holder| holder.owner() == owner)
     }
 
-    fn is_of_thread(&self) -> bool {
-        self.holder().is_some_and(|holder| holder.address() != 0)
-    }
-
     /// Whether both are the same memory.
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {
         self.header == other.header
@@ -291,11 +286,6 @@ impl Slot {
     #[inline(always)]
     pub(crate) fn states<T>(&self) -> *mut T {
         self.place().states()
-    }
-
-    /// Takes a slot again that a fork wiped.
-    fn retake(self) -> Option<Self> {
-        self.holder()?.pass(self.serial, ACQUIRING).then_some(self)
     }
 
     /// Zeroes the states, as far as they were ever used.
@@ -336,7 +326,8 @@ fn retire(slot: Slot) -> Option<&'static Holder> {
 /// value releases its own, and may be in use.
 pub(crate) fn release_all(owner: u64) {
     chunk::for_each_held(&mut |slot| {
-        if slot.is_of(owner) && slot.is_of_thread() {
+        let is_of_thread = slot.holder().is_some_and(|holder| holder.address() != 0);
+        if slot.is_of(owner) && is_of_thread {
             release(slot);
         }
     });
@@ -459,8 +450,7 @@ mod chunk {
     use crate::os::process_number;
     use crate::system::{pages, threads};
     use crate::{sandbox, vdso};
-    use core::ptr;
-    use core::ptr::NonNull;
+    use core::ptr::{self, NonNull};
     use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
     const MIN_SLOTS: usize = 8;
@@ -638,15 +628,6 @@ mod chunk {
             }
         }
 
-        /// Runs `work` on the slots that are held, or were when a fork wiped them.
-        fn for_each_held(&self, work: &mut dyn FnMut(Slot)) {
-            for holder in self.holders() {
-                if holder.is_held() {
-                    work(self.slot(holder));
-                }
-            }
-        }
-
         /// How far the vDSO's state for a depth of a slot is from that for the depth before.
         pub(super) fn vdso_depth_bytes(&self) -> usize {
             self.count.load(Ordering::Relaxed) as usize * vdso::stride_bytes()
@@ -707,7 +688,10 @@ mod chunk {
     /// speed does not matter in them.
     #[inline(never)]
     pub(super) fn for_each_held(work: &mut dyn FnMut(Slot)) {
-        chunks().for_each(|chunk| chunk.for_each_held(work));
+        for chunk in chunks() {
+            let holders = chunk.holders().iter().filter(|holder| holder.is_held());
+            holders.for_each(|holder| work(chunk.slot(holder)));
+        }
     }
 
     /// Takes a free slot of that kind and node.
