@@ -54,7 +54,14 @@ static __always_inline u64 wellspring_pseudo_add(u64 steps)
 	/* There an addition for this CPU makes two system calls. Any CPU may make this one. */
 	return atomic64_add_return(steps, (atomic64_t *)raw_cpu_ptr(&wellspring_pseudo_sum));
 #else
-	return this_cpu_add_return(wellspring_pseudo_sum, steps);
+	u64 __percpu *sum = &wellspring_pseudo_sum;
+
+	/*
+	 * The address in a register: with an address relative to the instruction some processors
+	 * have each addition wait for the store of the one before, and a number takes twice as long.
+	 */
+	OPTIMIZER_HIDE_VAR(sum);
+	return this_cpu_add_return(*sum, steps);
 #endif
 }
 

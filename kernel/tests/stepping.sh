@@ -49,6 +49,17 @@ void inline_blocks(u8 *memory, unsigned int count)
 		asm volatile("" : : "r" (block) : "memory");
 	}
 }
+/* The same with numbers that were made before. */
+void ready_blocks(u8 *memory, unsigned int count, const u64 *numbers);
+void ready_blocks(u8 *memory, unsigned int count, const u64 *numbers)
+{
+	while (count--) {
+		u8 *block = memory + *numbers++ % 1024 * 4096;
+
+		memset(block, *numbers++, 4096);
+		asm volatile("" : : "r" (block) : "memory");
+	}
+}
 END
 make -s -C "$headers" M="$build" CC="$cc" CONFIG_DEBUG_INFO_BTF_MODULES= tap.o inline.o
 for object in tap inline; do

@@ -162,6 +162,7 @@ bool ws_arch_random_word(unsigned long *word);
 #define this_cpu_inc(counter) ((void)(counter)++)
 #define DECLARE_PER_CPU(type, name) extern type name
 #define this_cpu_add_return(counter, value) ((counter) += (value))
+#define OPTIMIZER_HIDE_VAR(variable) ((void)(variable))
 #define in_hardirq() nondet_bool()
 #define irqs_disabled() nondet_bool()
 #define softirq_count() nondet_int()

@@ -19,6 +19,8 @@ use wellspring_os::lock::Lock;
 use wellspring_os::memory::Wiped;
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::{CurrentThread, OwnedState};
+#[cfg(all(target_os = "linux", not(miri)))]
+use wellspring_os::vdso;
 use wellspring_os::{cpu, os, sandbox};
 
 // The hot path: a state is read while it is current, and by the outermost read only.
@@ -348,6 +350,50 @@ fn reads_and_locks_and_new_states_make_no_system_call() {
         }
         is_right && cpu::cycles() > 0 && os::now_ms() > 0
     });
+}
+
+#[test]
+#[cfg(all(target_os = "linux", not(miri)))]
+fn the_vdsos_getrandom_is_not_used_once_its_image_changed() {
+    // SAFETY: getauxval only looks the value up.
+    let image = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as *mut u8;
+    if image.is_null() {
+        return println!("SKIPPED: there is no vDSO here");
+    }
+    let code = in_child(|| {
+        let counters = Counters::new();
+        let mut owned = OwnedState::<u64>::new(&counters);
+        let mut fills = || {
+            vdso::forget_if_changed();
+            with_owned(&mut owned, 0, |read| {
+                read.state_and_vdso().1.fill(&mut [0; 16])
+            })
+        };
+        if fills() != Some(true) || fills() != Some(true) {
+            return 2;
+        }
+        // As CRIU does in the image of another kernel: a byte changes, in the part of the header that has no meaning. The kernel
+        // changes the rights of the whole image alone.
+        let rights = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        // SAFETY: the image, of which this process gets a copy once it writes.
+        let is_changed = (1..=16).any(|pages| unsafe {
+            let is_whole = libc::mprotect(image.cast(), pages * 4096, rights) == 0;
+            is_whole && core::mem::replace(&mut *image.add(15), 1) == 0
+        });
+        if !is_changed {
+            return 3;
+        }
+        let is_used = fills() == Some(true);
+        // New states look the function up again.
+        let mut new: Vec<_> = (0..20).map(|_| OwnedState::<u64>::new(&counters)).collect();
+        let fill = |owned| with_owned(owned, 0, |read| read.state_and_vdso().1.fill(&mut [0; 16]));
+        i32::from(is_used || new.iter_mut().any(|owned| fill(owned) == Some(true)))
+    });
+    match code {
+        2 => println!("SKIPPED: the vDSO here has no getrandom"),
+        3 => println!("SKIPPED: the vDSO is sealed here"),
+        code => assert_eq!(code, 0),
+    }
 }
 
 #[test]

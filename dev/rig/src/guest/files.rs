@@ -2,7 +2,7 @@
 
 use super::cache::{Cache, Result, Stop, at, failed, run};
 use super::packages::{Apt, Processor};
-use super::vm::END;
+use super::vm::{END, SHORTER};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,11 +22,13 @@ mount -t tracefs none /sys/kernel/tracing 2>/dev/null
 "#;
 
 /// Runs each line of the serial line in one shell. Standard error goes to the serial line too, so an answer includes its errors.
+/// A line begins with the length of the command: under load QEMU's serial line was seen to lose a byte.
 const COMMANDS: &str = r#"
 stty -F /dev/SERIAL1 raw -echo
 exec </dev/SERIAL1 >/dev/SERIAL1 2>&1
 echo =ready
-while read -r line; do
+while read -r length line; do
+    [ "${#line}" = "$length" ] || { echo "=ended 299"; continue; }
     eval "$line"
     echo "=ended $?"
 done
@@ -49,7 +51,7 @@ impl Files {
 
     /// The files for a processor.
     pub(crate) fn of(processor: Processor, cache: &Cache, name: &str) -> Result<Self> {
-        debug_assert!(COMMANDS.contains(END));
+        debug_assert!(COMMANDS.contains(&format!("{END}{SHORTER}")));
         Self::with_init(
             processor,
             cache,

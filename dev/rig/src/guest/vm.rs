@@ -102,8 +102,7 @@ impl Guest {
 
     /// Runs a command of the guest's shell, with a time limit.
     pub(crate) fn run_within(&mut self, command: &str, limit: Duration) -> Result<Answer> {
-        self.shell.send(command)?;
-        let answer = Answer::receive(&mut self.shell, limit);
+        let answer = Answer::to(command, &mut self.shell, limit);
         answer.map_err(|error| {
             self.explain(match error {
                 Stop::Failed(reason) => Stop::Failed(format!("'{command}': {reason}")),
@@ -119,12 +118,11 @@ impl Guest {
         command: &str,
         limit: Duration,
     ) -> Result<Answer> {
-        self.shell.send(command)?;
         let Self { shell, monitor, .. } = self;
         let is_over = AtomicBool::new(false);
         let (answer, sender) = thread::scope(|scope| {
             let sender = scope.spawn(|| event.repeat(monitor, &is_over));
-            let answer = Answer::receive(shell, limit);
+            let answer = Answer::to(command, shell, limit);
             is_over.store(true, Ordering::Release);
             (answer, sender.join())
         });
@@ -204,7 +202,7 @@ impl Guest {
 
     /// Runs a command that switches the machine off, and judges the console.
     pub(crate) fn end_by(mut self, command: &str) -> Result {
-        self.shell.send(command)?;
+        self.shell.send_command(command)?;
         let deadline = Instant::now() + COMMAND;
         while self.child.try_wait().map_err(at("QEMU"))?.is_none() {
             if Instant::now() > deadline {
@@ -427,6 +425,8 @@ pub(crate) struct Vm<'a> {
     pub(crate) devices: &'a [String],
     /// QEMU's argument for a plugin.
     pub(crate) plugin: Option<&'a str>,
+    /// Whether its clocks count instructions, 8 ns each, from a fixed date: the same in each copy.
+    pub(crate) counts_instructions: bool,
 }
 
 impl<'a> Vm<'a> {
@@ -449,6 +449,7 @@ impl<'a> Vm<'a> {
             shares_memory: false,
             devices: &[],
             plugin: None,
+            counts_instructions: false,
         }
     }
 
@@ -508,9 +509,14 @@ fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
         1 => String::new(),
         dies => format!("dies={dies},"),
     };
+    let clocks = if vm.counts_instructions {
+        "single -icount shift=3 -rtc base=2026-01-01,clock=vm"
+    } else {
+        "multi"
+    };
     // None of these has a space in it.
     let fixed = format!(
-        "-machine {} -accel tcg,thread=multi -nographic -nodefaults -no-reboot -cpu {} -m {memory_mib}M{more} \
+        "-machine {} -accel tcg,thread={clocks} -nographic -nodefaults -no-reboot -cpu {} -m {memory_mib}M{more} \
          -smp {cpus},sockets={nodes},{dies}cores={},threads=1{} \
          -serial stdio -serial chardev:shell -mon chardev=monitor,mode=readline",
         vm.processor.machine(),
@@ -609,6 +615,9 @@ impl Drop for Sockets {
 /// Comes after each answer, before the exit status.
 pub(super) const END: &str = "=ended ";
 
+/// The status for a command that did not arrive whole. No program has it.
+pub(super) const SHORTER: i32 = 299;
+
 /// How often a wait checks its time limit.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -645,6 +654,11 @@ impl Line {
         self.stream
             .write_all(format!("{text}\n").as_bytes())
             .map_err(at("a command for the guest"))
+    }
+
+    /// Sends a command after its length.
+    pub(super) fn send_command(&mut self, command: &str) -> Result {
+        self.send(&format!("{} {command}", command.len()))
     }
 
     /// Waits for `end` and returns what came before it.
@@ -702,8 +716,21 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// The answer to a command, which is sent again if it arrived shorter.
+    pub(super) fn to(command: &str, line: &mut Line, limit: Duration) -> Result<Self> {
+        const MOST: usize = 3;
+        for _ in 0..MOST {
+            line.send_command(command)?;
+            let answer = Self::receive(line, limit)?;
+            if answer.status != SHORTER {
+                return Ok(answer);
+            }
+        }
+        failed(format!("the guest got {MOST} times another command"))
+    }
+
     /// The answer that follows a command.
-    pub(super) fn receive(line: &mut Line, limit: Duration) -> Result<Self> {
+    fn receive(line: &mut Line, limit: Duration) -> Result<Self> {
         let text = line.until(END, limit)?;
         let status = line.until("\n", Duration::from_secs(10))?;
         match status.trim().parse() {

@@ -40,8 +40,20 @@ pub(super) fn initramfs(
     programs: &Programs,
 ) -> Result<PathBuf> {
     let built = cache.fresh("guest-built")?;
-    let copies = ["packaging", "Cargo.toml"].map(|name| root.join(name));
-    run(Command::new("cp").arg("-r").args(copies).arg(&built))?;
+    let packed = setup.folder.join("tree.tar");
+    // The whole tree, as the book that install.sh installs has pages from each room.
+    let tree = ["--exclude=target", "--exclude=.git", "-C"];
+    run(Command::new("tar")
+        .arg("-cf")
+        .args([&packed])
+        .args(tree)
+        .args([root, Path::new(".")]))?;
+    run(Command::new("tar")
+        .arg("-xf")
+        .args([&packed])
+        .arg("-C")
+        .arg(&built))?;
+    fs::remove_file(&packed).map_err(at(packed.display()))?;
     let programs = [&programs.wellspring, &programs.wellspringd];
     fs::create_dir(built.join("bin")).map_err(at("bin"))?;
     run(Command::new("cp").args(programs).arg(built.join("bin")))?;

@@ -107,13 +107,13 @@ fn add_clones(table: &mut Table, cache: &Cache, root: &Path) -> Result {
             Order::Command,
         ),
         (
-            "8 clones, 7.3, vmclock",
+            "8 clones, 7.3, old CPU, vmclock alone",
             Release::V7_3,
             Some("ptp_vmclock"),
             Order::Clock,
         ),
         (
-            "8 clones, old CPU, an order with a secret",
+            "8 clones, old CPU and fixed clocks, an order with a secret",
             Release::V6_12,
             None,
             Order::Secret,

@@ -1,8 +1,8 @@
 //! Programs of other runtimes in eight clones of one machine, with their guards and without.
 //!
 //! Each program runs twice in the machine: with its guard, and without. Both have drawn numbers when the machine is saved. A
-//! loop in the machine asks the guarded ones all the time, also while the machine is saved and resumed, and notes when each
-//! answered. Later each clone is asked for numbers of all. A value that two clones return is a repetition.
+//! loop in the machine asks the guarded ones and the kernel all the time, also while the machine is saved and resumed, and notes
+//! when each answered. Later each clone is asked for numbers of all. A value that two clones return is a repetition.
 
 use crate::guest::{
     Cache, Files, Guards, Guest, MachineSetup, Result, Stop, Vm, at, failed, guards, run, runtimes,
@@ -65,12 +65,12 @@ const RUNTIMES: [Runtime; 5] = [
 pub(super) enum Order {
     /// By vmgenid: `wellspring generation serve` runs.
     Device,
-    /// By `wellspring generation bump` in each clone, at once after its resume.
+    /// By `wellspring generation bump --kernel` in each clone, at once after its resume.
     Command,
-    /// By vmclock: `wellspring generation serve` runs.
+    /// By vmclock alone: `wellspring generation serve` runs. The processor has neither RDRAND nor RDSEED.
     Clock,
     /// By `wellspring generation bump --nonce -` in each clone, with other bytes for each. The processor has neither RDRAND nor
-    /// RDSEED, and the machine no vmgenid.
+    /// RDSEED, the machine no vmgenid, and its clocks count instructions from the same moment in each clone.
     Secret,
 }
 
@@ -133,9 +133,10 @@ pub(super) fn clones(setup: &MachineSetup, kernel: &Path, order: Order) -> Resul
     let mut vm = Vm::new(kernel, &setup.initramfs, 1, 2);
     vm.memory_mib = MEMORY_MIB;
     vm.notices = order == Order::Device;
-    if order == Order::Secret {
+    if matches!(order, Order::Secret | Order::Clock) {
         vm = vm.cpu("qemu64");
     }
+    vm.counts_instructions = order == Order::Secret;
     let clock = ["-device".into(), "vmclock".into()];
     if order == Order::Clock {
         vm.devices = &clock;
@@ -152,7 +153,7 @@ pub(super) fn clones(setup: &MachineSetup, kernel: &Path, order: Order) -> Resul
     )?;
     guest.must("for module in /modules/*; do [ ! -e $module ] || insmod $module; done")?;
     guest.must(serve)?;
-    if order == Order::Secret {
+    if vm.cpu == "qemu64" {
         guest.must("! grep -qw -e rdrand -e rdseed /proc/cpuinfo")?;
     }
     for runtime in &RUNTIMES {
@@ -169,40 +170,51 @@ pub(super) fn clones(setup: &MachineSetup, kernel: &Path, order: Order) -> Resul
     let saved_ms = uptime_ms(&guest.must("cat /proc/uptime")?);
     guest.save(&state)?;
     vm.state = Some(&state);
-    let mut early = Vec::new();
+    let mut early = Early::default();
     let mut late = Vec::new();
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for number in 0..CLONES {
         let mut guest = setup.qemu.start(&vm)?;
-        match order {
-            Order::Command => {
-                guest.must("wellspring generation bump")?;
-            }
+        // A clone gets notice at its resume, or by an order.
+        let noticed_ms = match order {
+            Order::Command => order_to(&mut guest, "wellspring generation bump --kernel")?,
             Order::Secret => {
                 before.push(pieces(&mut guest, "kernel", KERNEL)?);
                 let bump = "wellspring generation bump --nonce -";
-                guest.must(&format!("printf {} | {bump}", secret()?))?;
+                order_to(&mut guest, &format!("printf {} | {bump}", secret()?))?
             }
-            Order::Device | Order::Clock => {}
-        }
+            Order::Device | Order::Clock => saved_ms,
+        };
         let log = guest.must(&format!(
             "sleep {REST_S}; touch /tmp/stop; while [ ! -e /tmp/stopped ]; do sleep 1; done; cat /tmp/log"
         ))?;
         let mut answers = parse(&log);
         answers.retain(|answer| answer.ms >= saved_ms);
-        early.push(answers);
+        early.answers.push(answers);
+        early.noticed_ms.push(noticed_ms);
         late.push(ask(&mut guest, LATER_ROUNDS)?);
-        if order != Order::Command {
-            let mut answers = pieces(&mut guest, "kernel", KERNEL)?;
-            answers.extend(pieces(&mut guest, "engine", ENGINE)?);
-            after.push(answers);
-        }
+        let mut answers = pieces(&mut guest, "kernel", KERNEL)?;
+        answers.extend(pieces(&mut guest, "engine", ENGINE)?);
+        after.push(answers);
         guest.end()?;
         println!("clone {} of {CLONES} has answered", number + 1);
     }
     fs::remove_file(&state).map_err(at(state.display()))?;
     let kernel = judge_kernel(&before, &after)?;
-    Ok(judge(&early, &late, saved_ms)? + &kernel)
+    Ok(judge(&early, &late)? + &kernel)
+}
+
+/// The answers of the clones from the moment of saving on, and when each got notice.
+#[derive(Default)]
+struct Early {
+    answers: Vec<Vec<Answer>>,
+    noticed_ms: Vec<u64>,
+}
+
+/// Gives an order in the guest, and returns when it began.
+fn order_to(guest: &mut Guest, bump: &str) -> Result<u64> {
+    let text = guest.must(&format!("cat /proc/uptime; {bump} >/tmp/bumped"))?;
+    Ok(uptime_ms(&text))
 }
 
 /// Other digits at each call.
@@ -239,13 +251,13 @@ fn judge_kernel(before: &[Vec<Answer>], after: &[Vec<Answer>]) -> Result<String>
             pairs(after)
         ));
     }
-    Ok(match (before.is_empty(), after.is_empty()) {
-        (_, true) => String::new(),
-        (true, false) => "; kernels and new engines differ in all".into(),
-        (false, false) => format!(
+    Ok(if before.is_empty() {
+        "; kernels and new engines differ in all".into()
+    } else {
+        format!(
             "; kernels are the same in {} pairs before the order, and differ in all after it",
             pairs(before)
-        ),
+        )
     })
 }
 
@@ -278,10 +290,11 @@ struct Answer {
     ms: u64,
 }
 
-/// A script that asks these programs once.
+/// A script that asks the kernel and these programs once.
 fn round(names: &[String]) -> String {
     format!(
-        "for name in {}; do echo >/tmp/$name.asks; read -r answer </tmp/$name.answers; \
+        "bytes=$({KERNEL}); read -r now rest </proc/uptime; echo $now kernel urandom=$bytes; \
+         for name in {}; do echo >/tmp/$name.asks; read -r answer </tmp/$name.answers; \
          read -r now rest </proc/uptime; echo $now $name $answer; done",
         names.join(" ")
     )
@@ -303,7 +316,7 @@ fn ask(guest: &mut Guest, rounds: usize) -> Result<Vec<Answer>> {
         round(&names)
     );
     let text = guest.must(&script)?;
-    let (answers, asked) = (parse(&text), rounds * names.len());
+    let (answers, asked) = (parse(&text), rounds * (names.len() + 1));
     if text.lines().count() == asked && answers.len() >= asked {
         return Ok(answers);
     }
@@ -353,15 +366,27 @@ fn repeated(clones: &[Vec<Answer>]) -> Repeated {
     pairs
 }
 
-/// The time from the moment of saving to the last answer of this kind that another clone gave too, in the slowest clone.
-fn window_ms(clones: &[Vec<Answer>], kind: &str, saved_ms: u64) -> u64 {
+/// For each clone the time from its notice to the last answer of this kind that another clone gave too, the shortest first.
+fn windows_ms(early: &Early, kind: &str) -> Vec<u64> {
+    let is_of_kind = |answer: &&Answer| answer.kind == kind;
     let mut counts: HashMap<&str, usize> = HashMap::new();
-    let of_kind = || clones.iter().flatten().filter(|answer| answer.kind == kind);
-    for answer in of_kind() {
+    for answer in early.answers.iter().flatten().filter(is_of_kind) {
         *counts.entry(&answer.value).or_default() += 1;
     }
-    let same = of_kind().filter(|answer| counts[answer.value.as_str()] > 1);
-    same.map(|answer| answer.ms - saved_ms).max().unwrap_or(0)
+    let window = |(answers, noticed_ms): (&Vec<Answer>, &u64)| {
+        let of_kind = answers.iter().filter(is_of_kind);
+        let same = of_kind.filter(|answer| counts[answer.value.as_str()] > 1);
+        let last_ms = same.map(|answer| answer.ms).max().unwrap_or(0);
+        last_ms.saturating_sub(*noticed_ms)
+    };
+    let mut windows: Vec<u64> = early
+        .answers
+        .iter()
+        .zip(&early.noticed_ms)
+        .map(window)
+        .collect();
+    windows.sort_unstable();
+    windows
 }
 
 /// The one kind that comes from the kernel's generator, which vmgenid reseeds.
@@ -369,7 +394,7 @@ const OF_KERNEL: &str = "jvm-alone UUID";
 
 /// Guarded programs repeat nothing in the later answers. Those without a guard repeat in all pairs, but for bytes of the
 /// kernel.
-fn judge(early: &[Vec<Answer>], late: &[Vec<Answer>], saved_ms: u64) -> Result<String> {
+fn judge(early: &Early, late: &[Vec<Answer>]) -> Result<String> {
     let all = CLONES * (CLONES - 1) / 2;
     let is_alone = |kind: &str| kind.contains("-alone ");
     let later = repeated(late);
@@ -384,14 +409,12 @@ fn judge(early: &[Vec<Answer>], late: &[Vec<Answer>], saved_ms: u64) -> Result<S
             }
         } else {
             guarded += 1;
-            let window = window_ms(early, kind, saved_ms);
-            let asked = early
-                .iter()
-                .flatten()
-                .filter(|answer| answer.kind == *kind)
-                .count();
-            println!("{kind}: the last repetition after {window} ms, of {asked} answers");
-            longest = longest.max((window, kind.clone()));
+            let windows = windows_ms(early, kind);
+            let (middle, most) = (windows[windows.len() / 2], windows[windows.len() - 1]);
+            println!(
+                "{kind}: the last repetition after {middle} ms in the median clone, {most} ms at most"
+            );
+            longest = longest.max((most, kind.clone()));
             if !pairs.is_empty() {
                 faults.push(format!("{kind}: {} pairs", pairs.len()));
             }
@@ -437,7 +460,11 @@ mod tests {
         let clones = [one, other];
         assert_eq!(repeated(&clones)["node math"], [(0, 1), (1, 1)]);
         assert!(repeated(&clones)["node uuid"].is_empty());
-        assert_eq!(window_ms(&clones, "node math", 5), 4);
-        assert_eq!(window_ms(&clones, "node uuid", 5), 0);
+        let early = Early {
+            answers: clones.into(),
+            noticed_ms: vec![5, 8],
+        };
+        assert_eq!(windows_ms(&early, "node math"), [0, 1]);
+        assert_eq!(windows_ms(&early, "node uuid"), [0, 0]);
     }
 }

@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 use core::mem::transmute;
 use core::ptr;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use rustix::mm::{MapFlags, ProtFlags};
 
 /// `ssize_t vgetrandom(void *buffer, size_t len, unsigned int flags, void *state, size_t state_len)`.
@@ -44,6 +44,8 @@ const ABSENT: usize = 1;
 static FUNCTION: AtomicUsize = AtomicUsize::new(UNKNOWN);
 /// The size of a state, written before the address.
 static STATE_BYTES: AtomicU32 = AtomicU32::new(0);
+/// A sum of the image in which the function was found; 0 before that.
+static IMAGE_SUM: AtomicU64 = AtomicU64::new(0);
 
 /// The distance between states: none may straddle two pages, so a power of two.
 pub(crate) fn stride_bytes() -> usize {
@@ -159,21 +161,54 @@ pub(crate) fn has_clock() -> bool {
     names.into_iter().any(|name| symbol(name).is_some())
 }
 
-/// A function of the vDSO.
-fn symbol(name: &CStr) -> Option<*const u8> {
+/// Uses the function no more if the vDSO's image changed since the lookup. To be called at each notice of a copy.
+///
+/// CRIU restores a process on another kernel with the old image, in which it makes a few functions jump to the new kernel's.
+/// It leaves getrandom alone (CRIU 4.2), which then goes on with the old kernel's pages: nothing there tells it any more that
+/// the generator was reseeded.
+pub fn forget_if_changed() {
+    let known = IMAGE_SUM.load(Ordering::Relaxed);
+    if known != 0 && image_sum() != Some(known) {
+        FUNCTION.store(ABSENT, Ordering::Release);
+    }
+}
+
+/// The vDSO's image.
+fn image() -> Option<NonNull<u8>> {
     if cfg!(miri) {
         return None;
     }
     // SAFETY: getauxval only looks the value up.
     let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as *const u8;
-    let base = NonNull::new(base.cast_mut())?;
-    // SAFETY: the kernel mapped a whole ELF image there, for as long as the process lives.
-    unsafe { elf::symbol(base.as_ptr(), name) }
+    NonNull::new(base.cast_mut())
 }
 
-/// The function and what it wants its states to be.
+/// A sum of all words of the image, never 0. It need not resist an attacker.
+fn image_sum() -> Option<u64> {
+    // SAFETY: the kernel mapped a whole ELF image there, for as long as the process lives.
+    let words = unsafe { elf::words(image()?.as_ptr()) }?;
+    let add = |sum: u64, word: &usize| (sum.rotate_left(5) ^ *word as u64).wrapping_mul(FACTOR);
+    Some(words.iter().fold(0, add) | 1)
+}
+
+/// 2^64 divided by the golden ratio, as in Knuth's multiplicative hashing: odd, so that no word is lost.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A function of the vDSO.
+fn symbol(name: &CStr) -> Option<*const u8> {
+    // SAFETY: as above.
+    unsafe { elf::symbol(image()?.as_ptr(), name) }
+}
+
+/// The function and what it wants its states to be. None in another image than the first.
 fn find() -> Option<(Function, Parameters)> {
     let function = symbol(SYMBOL)?;
+    let (sum, order) = (image_sum()?, Ordering::Relaxed);
+    if let Err(known) = IMAGE_SUM.compare_exchange(0, sum, order, order)
+        && known != sum
+    {
+        return None;
+    }
     // SAFETY: the kernel's documentation gives the symbol this type.
     let function = unsafe { transmute::<*const u8, Function>(function) };
     let mut parameters = Parameters::default();
@@ -368,6 +403,8 @@ mod elf {
         flags: u32,
         offset: usize,
         virtual_address: usize,
+        physical_address: usize,
+        file_bytes: usize,
     }
 
     #[repr(C)]
@@ -447,18 +484,46 @@ mod elf {
         }
     }
 
+    /// All words of the image: of the one segment that a vDSO has.
+    ///
+    /// # Safety
+    ///
+    /// As for [`symbol`]; and the image stays while the words are in use.
+    pub(super) unsafe fn words<'a>(base: *const u8) -> Option<&'a [usize]> {
+        // SAFETY: the segment is mapped whole, and begins with a page, as the image does.
+        unsafe {
+            let segment = segments(base).find(|segment| segment.kind == LOAD)?;
+            let (start, count) = (
+                base.add(segment.offset),
+                segment.file_bytes / size_of::<usize>(),
+            );
+            Some(core::slice::from_raw_parts(start.cast(), count))
+        }
+    }
+
+    /// The program headers.
+    ///
+    /// # Safety
+    ///
+    /// The same as for [`words`].
+    unsafe fn segments<'a>(base: *const u8) -> impl Iterator<Item = &'a ProgramHeader> {
+        // SAFETY: as in `symbol`.
+        let header = unsafe { &*base.cast::<FileHeader>() };
+        (0..usize::from(header.program_header_count)).map(move |number| {
+            let offset = number * usize::from(header.program_header_bytes);
+            // SAFETY: as in `symbol`.
+            unsafe { &*base.add(header.program_headers + offset).cast() }
+        })
+    }
+
     /// # Safety
     ///
     /// The same as for [`symbol`].
     unsafe fn tables(base: *const u8) -> Option<Tables> {
         // SAFETY: as in `symbol`.
         unsafe {
-            let header = &*base.cast::<FileHeader>();
             let (mut start, mut dynamic) = (None, None);
-            for number in 0..usize::from(header.program_header_count) {
-                let offset = number * usize::from(header.program_header_bytes);
-                let segment = base.add(header.program_headers + offset);
-                let segment = &*segment.cast::<ProgramHeader>();
+            for segment in segments(base) {
                 let address = base.wrapping_add(segment.offset);
                 match segment.kind {
                     LOAD if start.is_none() => {

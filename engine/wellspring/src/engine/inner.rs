@@ -24,7 +24,7 @@ use wellspring_core::{Backend, KEY_BYTES, self_test};
 use wellspring_os::memory::{Wiped, Zeroed};
 use wellspring_os::signals::SignalsBlocked;
 use wellspring_os::thread_state::unlocked_bytes;
-use wellspring_os::{memory, os};
+use wellspring_os::{memory, os, vdso};
 use zeroize::Zeroizing;
 
 /// Shared by the clones of an engine, its harvester and its [`LocalRng`](crate::LocalRng)s.
@@ -102,6 +102,7 @@ impl EngineInner {
     ///
     /// A new generation alone is not enough: a copy has the same nodes and would draw the same keys from them.
     pub(super) fn diverge(&self, nonce: &[u8]) -> u64 {
+        vdso::forget_if_changed();
         match SignalsBlocked::try_first() {
             Some(signals) => self.diverge_blocked(nonce, &signals),
             // In a handler of a process without system calls. The interrupted code may hold the lock of a node.
