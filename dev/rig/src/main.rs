@@ -35,8 +35,12 @@ WELLSPRING_RIG names the folder for everything that is downloaded or built; othe
 enum Command {
     /// Test the command in a machine of four nodes, over a reboot, in two clones, the service for guests, and the guest image
     Machines,
-    /// Test the guards of other runtimes in eight clones of a machine
-    Runtimes,
+    /// Test the guards of other runtimes in eight clones of a machine, and in two restores by CRIU
+    Runtimes {
+        /// Only the rows whose names contain this
+        #[arg(default_value = "")]
+        part: String,
+    },
     KernelTest(kernel_test::Request),
     /// Test the provider with OpenSSL 3.5, 3.6 and 4.0
     Openssl {
@@ -65,7 +69,7 @@ fn main() -> ExitCode {
     let is_proof = matches!(command, Command::Prove { .. });
     let result = match command {
         Command::Machines => machines::run(&root()),
-        Command::Runtimes => machines::run_runtimes(&root()),
+        Command::Runtimes { part } => machines::run_runtimes(&root(), &part),
         Command::KernelTest(request) => kernel_test::run(&root(), request),
         Command::Openssl { own } => openssl::run(&root(), own),
         Command::Cross { processors, part } => {

@@ -135,8 +135,11 @@ impl Files {
         })
     }
 
-    /// Adds a folder of the guest with these contents. The names begin with 00-, 01-, .. in this order.
+    /// Makes a folder of the guest with these contents, and no others. The names begin with 00-, 01-, .. in this order.
     pub(crate) fn contents(self, path: &str, contents: &[(String, Vec<u8>)]) -> Result<Self> {
+        self.make(path)?;
+        let folder = self.folder.join(path);
+        fs::remove_dir_all(&folder).map_err(at(folder.display()))?;
         self.make(path)?;
         let mut numbered = (0..).zip(contents);
         numbered.try_fold(self, |files, (number, (name, bytes))| {
@@ -146,10 +149,16 @@ impl Files {
 
     /// Copies all that is in a folder of this machine to the guest's root.
     pub(crate) fn tree(self, from: &Path) -> Result<Self> {
+        self.folder("", from)
+    }
+
+    /// Copies all that is in a folder of this machine to a folder of the guest.
+    pub(crate) fn folder(self, path: &str, from: &Path) -> Result<Self> {
+        self.make(path)?;
         run(Command::new("cp")
             .arg("-a")
             .arg(from.join("."))
-            .arg(&self.folder))?;
+            .arg(self.folder.join(path)))?;
         Ok(self)
     }
 

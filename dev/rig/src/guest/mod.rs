@@ -31,6 +31,7 @@ pub(crate) use files::{Files, Guards, Programs, guards, kernel_test};
 pub(crate) use kernel::{Compiler, Kernel, Release, arm64_kernel};
 pub(crate) use own::Uml;
 pub(crate) use packages::{
-    Apt, Chroot, Processor, debian_files, openssl, openssl_tests, runtimes, systemd, vsock_device,
+    Apt, Chroot, Processor, criu, debian_files, openssl, openssl_tests, runtimes, systemd,
+    vsock_device,
 };
 pub(crate) use vm::{Answer, Event, Guest, Layout, MachineSetup, Qemu, Vm, qemu_user};

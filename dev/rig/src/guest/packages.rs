@@ -361,6 +361,15 @@ pub(crate) fn runtimes(cache: &Cache) -> Result<PathBuf> {
     })
 }
 
+/// CRIU of sid with all that it needs: version 4.1 or later, which knows mappings that the kernel may drop.
+pub(crate) fn criu(cache: &Cache) -> Result<PathBuf> {
+    cache.once("criu", |folder| {
+        Apt::new(folder, &["sid"])?.unpack_whole(&["criu"], folder)?;
+        let lists = folder.join("apt");
+        fs::remove_dir_all(&lists).map_err(at(lists.display()))
+    })
+}
+
 /// A small Debian system with systemd, for a guest. Needs root.
 pub(crate) fn systemd(cache: &Cache) -> Result<PathBuf> {
     let script = "apt-get install --yes --quiet --no-install-recommends systemd-sysv kmod\n\

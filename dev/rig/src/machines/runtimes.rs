@@ -1,11 +1,15 @@
-//! Programs of other runtimes in eight clones of one machine, with their guards and without.
+//! Programs of other runtimes in eight clones of one machine, with their guards and without; and each restored twice by CRIU.
 //!
 //! Each program runs twice in the machine: with its guard, and without. Both have drawn numbers when the machine is saved. A
 //! loop in the machine asks the guarded ones and the kernel all the time, also while the machine is saved and resumed, and notes
 //! when each answered. Later each clone is asked for numbers of all. A value that two clones return is a repetition.
+//!
+//! CRIU restores the programs with their guards twice from one checkpoint: without its hook, with the hook of
+//! `packaging/guest`, and with the hook and the old vDSO, as on another kernel.
 
 use crate::guest::{
-    Cache, Files, Guards, Guest, MachineSetup, Result, Stop, Vm, at, failed, guards, run, runtimes,
+    Cache, Files, Guards, Guest, MachineSetup, Result, Stop, Vm, at, criu, failed, guards, run,
+    runtimes,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -40,7 +44,7 @@ const RUNTIMES: [Runtime; 5] = [
     },
     Runtime {
         name: "jvm",
-        command: "/usr/lib/jvm/java-17-openjdk-amd64/bin/java -Xmx48m -Xint -XX:+UseSerialGC -cp /draw Draw",
+        command: "/usr/lib/jvm/java-17-openjdk-amd64/bin/java -Xmx48m -Xint -XX:+UseSerialGC -XX:-UsePerfData -cp /draw Draw",
         guard: "JAVA_TOOL_OPTIONS=-javaagent:/lib/wellspring/guards/clone-guard.jar",
     },
     Runtime {
@@ -60,6 +64,13 @@ const RUNTIMES: [Runtime; 5] = [
     },
 ];
 
+/// A program that draws on the engine itself.
+const ENGINE_PROGRAM: Runtime = Runtime {
+    name: "engine",
+    command: "wellspring bytes 16 --hex --each-line",
+    guard: "",
+};
+
 /// How the clones get notice that they are clones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
@@ -67,12 +78,21 @@ pub(super) enum Order {
     Device,
     /// By `wellspring generation bump --kernel` in each clone, at once after its resume.
     Command,
-    /// By vmclock alone: `wellspring generation serve` runs. The processor has neither RDRAND nor RDSEED.
+    /// By vmclock alone: `wellspring generation serve` runs, on an [old machine](Self::is_old).
     Clock,
-    /// By `wellspring generation bump --nonce -` in each clone, with other bytes for each. The processor has neither RDRAND nor
-    /// RDSEED, the machine no vmgenid, and its clocks count instructions from the same moment in each clone.
+    /// By `wellspring generation bump --nonce -` in each clone, with other bytes for each, on an old machine.
     Secret,
 }
+
+impl Order {
+    /// Whether the processor has neither RDRAND nor RDSEED, and clocks count instructions from the same moment in each clone.
+    fn is_old(self) -> bool {
+        matches!(self, Order::Clock | Order::Secret)
+    }
+}
+
+/// The command that loads the guest's modules.
+const LOAD: &str = "for module in /modules/*; do [ ! -e $module ] || insmod $module; done";
 
 /// The bytes of the kernel and of new engines that each clone is asked for, in pieces of 16.
 const PIECES: usize = 64;
@@ -109,9 +129,14 @@ pub(super) fn files(cache: &Cache, root: &Path) -> Result<Files> {
         .filter(|path| path.extension().is_some_and(|end| end == "py"))
         .collect();
     let draw = ["draw.js", "draw.rb", "draw.py"].map(|name| source.join(name));
+    let hook = root.join("packaging/guest/criu");
+    let hook = fs::read_to_string(&hook).map_err(at(hook.display()))?;
     Files::new(cache, "runtimes")?
         .tree(&runtimes(cache)?)?
         .copy("bin/wellspring", &wellspring)?
+        .folder("criu", &criu(cache)?)?
+        .script("criu", CRIU)?
+        .script("criu-hook", &hook.replace("@prefix@", ""))?
         .copy("lib/wellspring/libwellspring-preload.so", &preload)?
         .copy("lib/wellspring/python/wellspring/_native.abi3.so", &python)?
         .collect("lib/wellspring/python/wellspring", &modules)?
@@ -133,10 +158,10 @@ pub(super) fn clones(setup: &MachineSetup, kernel: &Path, order: Order) -> Resul
     let mut vm = Vm::new(kernel, &setup.initramfs, 1, 2);
     vm.memory_mib = MEMORY_MIB;
     vm.notices = order == Order::Device;
-    if matches!(order, Order::Secret | Order::Clock) {
+    if order.is_old() {
         vm = vm.cpu("qemu64");
+        vm.counts_instructions = true;
     }
-    vm.counts_instructions = order == Order::Secret;
     let clock = ["-device".into(), "vmclock".into()];
     if order == Order::Clock {
         vm.devices = &clock;
@@ -151,15 +176,20 @@ pub(super) fn clones(setup: &MachineSetup, kernel: &Path, order: Order) -> Resul
     guest.must(
         "export PATH=/bin:/usr/bin && mkdir -p /run/wellspring && wellspring generation bump",
     )?;
-    guest.must("for module in /modules/*; do [ ! -e $module ] || insmod $module; done")?;
+    guest.must(LOAD)?;
     guest.must(serve)?;
-    if vm.cpu == "qemu64" {
+    if order.is_old() {
         guest.must("! grep -qw -e rdrand -e rdseed /proc/cpuinfo")?;
     }
     for runtime in &RUNTIMES {
-        runtime.start(&mut guest)?;
+        runtime.start(&mut guest, "", runtime.guard)?;
+        runtime.start(&mut guest, "-alone", "")?;
     }
-    let earlier = ask(&mut guest, 2)?;
+    let names: Vec<String> = RUNTIMES
+        .iter()
+        .flat_map(|runtime| [runtime.name.into(), format!("{}-alone", runtime.name)])
+        .collect();
+    let earlier = ask(&mut guest, &names, 2)?;
     if repeated(&[earlier]).values().any(|list| !list.is_empty()) {
         return failed("a program repeats itself");
     }
@@ -192,7 +222,7 @@ pub(super) fn clones(setup: &MachineSetup, kernel: &Path, order: Order) -> Resul
         answers.retain(|answer| answer.ms >= saved_ms);
         early.answers.push(answers);
         early.noticed_ms.push(noticed_ms);
-        late.push(ask(&mut guest, LATER_ROUNDS)?);
+        late.push(ask(&mut guest, &names, LATER_ROUNDS)?);
         let mut answers = pieces(&mut guest, "kernel", KERNEL)?;
         answers.extend(pieces(&mut guest, "engine", ENGINE)?);
         after.push(answers);
@@ -262,23 +292,22 @@ fn judge_kernel(before: &[Vec<Answer>], after: &[Vec<Answer>]) -> Result<String>
 }
 
 impl Runtime {
-    /// Starts the program twice, each between two pipes that it holds open itself.
-    fn start(&self, guest: &mut Guest) -> Result {
-        for (suffix, guard) in [("", self.guard), ("-alone", "")] {
-            let name = format!("{}{suffix}", self.name);
-            let pipes = format!("0<>/tmp/{name}.asks 1<>/tmp/{name}.answers 2>/tmp/{name}.errors");
-            guest.must(&format!("mkfifo /tmp/{name}.asks /tmp/{name}.answers"))?;
-            let command = self.command;
-            guest.must(&format!("{{ env {guard} {command} {pipes} & }}"))?;
-            // The first answer comes when the program has started.
-            let first = guest.must(&format!(
-                "echo >/tmp/{name}.asks; timeout 240 head -n 1 /tmp/{name}.answers; cat /tmp/{name}.errors"
-            ))?;
-            if !first.contains('=') {
-                return failed(format!("{name} does not start: {first}"));
-            }
+    /// Starts the program in a session of its own, between two pipes that it holds open itself.
+    fn start(&self, guest: &mut Guest, suffix: &str, guard: &str) -> Result {
+        let (name, command) = (format!("{}{suffix}", self.name), self.command);
+        let pipes = format!("0<>/tmp/{name}.asks 1<>/tmp/{name}.answers 2>/tmp/{name}.errors");
+        guest.must(&format!("mkfifo /tmp/{name}.asks /tmp/{name}.answers"))?;
+        guest.must(&format!(
+            "{{ setsid env {guard} {command} {pipes} & }}; echo $! >/tmp/{name}.number"
+        ))?;
+        // The first answer comes when the program has started.
+        let first = guest.must(&format!(
+            "echo >/tmp/{name}.asks; timeout 240 head -n 1 /tmp/{name}.answers; cat /tmp/{name}.errors"
+        ))?;
+        if first.contains('=') || first.trim().len() == 32 {
+            return Ok(());
         }
-        Ok(())
+        failed(format!("{name} does not start: {first}"))
     }
 }
 
@@ -305,15 +334,11 @@ fn uptime_ms(text: &str) -> u64 {
     (seconds.parse::<f64>().unwrap_or(0.0) * 1000.0) as u64
 }
 
-/// Asks every program, `rounds` times.
-fn ask(guest: &mut Guest, rounds: usize) -> Result<Vec<Answer>> {
-    let names: Vec<String> = RUNTIMES
-        .iter()
-        .flat_map(|runtime| [runtime.name.into(), format!("{}-alone", runtime.name)])
-        .collect();
+/// Asks the kernel and these programs, `rounds` times.
+fn ask(guest: &mut Guest, names: &[String], rounds: usize) -> Result<Vec<Answer>> {
     let script = format!(
         "n=0; while [ $n -lt {rounds} ]; do {}; n=$((n + 1)); done",
-        round(&names)
+        round(names)
     );
     let text = guest.must(&script)?;
     let (answers, asked) = (parse(&text), rounds * (names.len() + 1));
@@ -334,7 +359,8 @@ fn parse(text: &str) -> Vec<Answer> {
         let (Some(seconds), Some(name)) = (words.next(), words.next()) else {
             continue;
         };
-        for (kind, value) in words.filter_map(|word| word.split_once('=')) {
+        for word in words {
+            let (kind, value) = word.split_once('=').unwrap_or(("bytes", word));
             answers.push(Answer {
                 kind: format!("{name} {kind}"),
                 value: value.into(),
@@ -389,6 +415,23 @@ fn windows_ms(early: &Early, kind: &str) -> Vec<u64> {
     windows
 }
 
+/// The median time of a round of questions in the clones: the windows are as coarse.
+fn round_ms(early: &Early) -> u64 {
+    let of_kernel = |answers: &Vec<Answer>| -> Vec<u64> {
+        let is_of_kernel = |answer: &&Answer| answer.kind == "kernel urandom";
+        answers
+            .iter()
+            .filter(is_of_kernel)
+            .map(|answer| answer.ms)
+            .collect()
+    };
+    let gaps =
+        |times: Vec<u64>| -> Vec<u64> { times.windows(2).map(|pair| pair[1] - pair[0]).collect() };
+    let mut rounds: Vec<u64> = early.answers.iter().map(of_kernel).flat_map(gaps).collect();
+    rounds.sort_unstable();
+    rounds.get(rounds.len() / 2).copied().unwrap_or(0)
+}
+
 /// The one kind that comes from the kernel's generator, which vmgenid reseeds.
 const OF_KERNEL: &str = "jvm-alone UUID";
 
@@ -427,9 +470,128 @@ fn judge(early: &Early, late: &[Vec<Answer>]) -> Result<String> {
         ));
     }
     Ok(format!(
-        "{guarded} kinds differ in all {all} pairs; without guards {same} are the same in all; longest window {} ms ({})",
-        longest.0, longest.1
+        "{guarded} kinds differ in all {all} pairs; without guards {same} are the same in all; longest window {} ms ({}), \
+         a round of questions takes {} ms",
+        longest.0,
+        longest.1,
+        round_ms(early)
     ))
+}
+
+// ---- CRIU ----
+// The same programs, restored twice from one checkpoint.
+
+/// CRIU with the C library of its suite.
+const CRIU: &str = "#!/bin/sh\n\
+    exec /criu/usr/lib64/ld-linux-x86-64.so.2 --library-path /criu/usr/lib/x86_64-linux-gnu /criu/usr/sbin/criu \"$@\"\n";
+
+/// The modules without which CRIU does not start: it asks for sockets and rules of the network in any case.
+pub(super) const NEEDED_BY_CRIU: [&str; 6] = [
+    "nf_tables",
+    "unix_diag",
+    "af_packet_diag",
+    "netlink_diag",
+    "tcp_diag",
+    "udp_diag",
+];
+
+/// How CRIU restores.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Restore {
+    Alone,
+    WithHook,
+    /// With the hook, and the old vDSO, whose functions jump to the kernel's: the fault 127 of CRIU's own tests has it do
+    /// what it does on another kernel.
+    WithOldVdso,
+}
+
+/// The programs with their guards, each restored twice. With the hook no value repeats, and without it each kind does.
+pub(super) fn restores(setup: &MachineSetup, kernel: &Path) -> Result<String> {
+    let mut vm = Vm::new(kernel, &setup.initramfs, 1, 2);
+    vm.memory_mib = MEMORY_MIB;
+    let mut guest = setup.qemu.start(&vm)?;
+    guest.must(
+        "export PATH=/bin:/usr/bin && mkdir -p /run/wellspring && wellspring generation bump",
+    )?;
+    // CRIU looks what the kernel can do, over loopback too.
+    guest.must(&format!("{LOAD}; ip link set lo up"))?;
+    let programs: Vec<&Runtime> = RUNTIMES.iter().chain([&ENGINE_PROGRAM]).collect();
+    for runtime in &programs {
+        runtime.start(&mut guest, "", runtime.guard)?;
+    }
+    let names: Vec<String> = programs.iter().map(|runtime| runtime.name.into()).collect();
+    ask(&mut guest, &names, 2)?;
+    for name in &names {
+        guest.must(&format!(
+            "mkdir /tmp/{name}.images; criu dump --tree $(cat /tmp/{name}.number) --images-dir /tmp/{name}.images \
+             --log-file dump.log || {{ tail -n 20 /tmp/{name}.images/dump.log; false; }}"
+        ))?;
+    }
+    let (mut kinds, mut same) = (0, Vec::new());
+    for restore in [Restore::Alone, Restore::WithHook, Restore::WithOldVdso] {
+        let copies = [
+            restored(&mut guest, &names, restore)?,
+            restored(&mut guest, &names, restore)?,
+        ];
+        let mut pairs = repeated(&copies);
+        // The kernel is not copied.
+        for of_kernel in ["kernel urandom", "jvm UUID"] {
+            pairs.remove(of_kernel);
+        }
+        let (is_alone, all) = (restore == Restore::Alone, pairs.len());
+        let wrong: Vec<&str> = pairs
+            .iter()
+            .filter(|(_, pairs)| pairs.is_empty() == is_alone)
+            .map(|(kind, _)| kind.as_str())
+            .collect();
+        if !wrong.is_empty() {
+            let what = if is_alone {
+                "differ without the hook"
+            } else {
+                "repeat with the hook"
+            };
+            return failed(format!("{what}: {}", wrong.join(", ")));
+        }
+        kinds = all;
+        same.push(pairs.values().filter(|pairs| !pairs.is_empty()).count());
+    }
+    guest.end()?;
+    let [alone, hook, old_vdso] = same[..] else {
+        return failed("a restore is missing");
+    };
+    Ok(format!(
+        "of {kinds} kinds {alone} repeat without the hook, {hook} with it, {old_vdso} with it and the old vDSO"
+    ))
+}
+
+/// Restores all programs, asks them, and ends them.
+fn restored(guest: &mut Guest, names: &[String], restore: Restore) -> Result<Vec<Answer>> {
+    let (fault, hook) = match restore {
+        Restore::Alone => ("", ""),
+        Restore::WithHook => ("", "--action-script /bin/criu-hook"),
+        Restore::WithOldVdso => ("CRIU_FAULT=127", "--action-script /bin/criu-hook"),
+    };
+    for name in names {
+        guest.must(&format!(
+            "{fault} criu restore --restore-detached --images-dir /tmp/{name}.images --log-file restore.log -v4 {hook} || \
+             {{ tail -n 20 /tmp/{name}.images/restore.log; false; }}"
+        ))?;
+        if restore == Restore::WithOldVdso {
+            guest.must(&format!(
+                "grep -q 'generate proxy' /tmp/{name}.images/restore.log"
+            ))?;
+        }
+    }
+    if restore != Restore::Alone {
+        guest.must(&format!("sleep {REST_S}"))?;
+    }
+    let answers = ask(guest, names, LATER_ROUNDS)?;
+    for name in names {
+        guest.must(&format!(
+            "number=$(cat /tmp/{name}.number); kill -9 $number; while [ -e /proc/$number ]; do sleep 0.1; done"
+        ))?;
+    }
+    Ok(answers)
 }
 
 #[cfg(test)]
@@ -465,6 +627,7 @@ mod tests {
             noticed_ms: vec![5, 8],
         };
         assert_eq!(windows_ms(&early, "node math"), [0, 1]);
+        assert_eq!(round_ms(&early), 0);
         assert_eq!(windows_ms(&early, "node uuid"), [0, 0]);
     }
 }

@@ -164,8 +164,8 @@ pub(crate) fn has_clock() -> bool {
 /// Uses the function no more if the vDSO's image changed since the lookup. To be called at each notice of a copy.
 ///
 /// CRIU restores a process on another kernel with the old image, in which it makes a few functions jump to the new kernel's.
-/// It leaves getrandom alone (CRIU 4.2), which then goes on with the old kernel's pages: nothing there tells it any more that
-/// the generator was reseeded.
+/// It leaves getrandom alone (CRIU 4.2), which then reads zeros in place of the kernel's data. With those it makes a system
+/// call, but no kernel promises that.
 pub fn forget_if_changed() {
     let known = IMAGE_SUM.load(Ordering::Relaxed);
     if known != 0 && image_sum() != Some(known) {
