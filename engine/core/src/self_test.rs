@@ -28,6 +28,8 @@ pub enum SelfTest {
     Generator,
     /// The repetition count and the adaptive proportion test.
     HealthTests,
+    /// The code of the host service, which compares it with its file; [`run`] does not.
+    Code,
 }
 
 impl fmt::Display for SelfTest {
@@ -37,6 +39,7 @@ impl fmt::Display for SelfTest {
             SelfTest::Keystream => "keystream",
             SelfTest::Generator => "generator",
             SelfTest::HealthTests => "health tests",
+            SelfTest::Code => "the code differs from its file",
         })
     }
 }

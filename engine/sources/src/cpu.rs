@@ -11,12 +11,13 @@ use wellspring_os::memory::erase_below;
 /// It may have nothing at any time, since all cores may share one generator. That is no fault: the draw then yields
 /// nothing.
 ///
-/// Claims nothing: only the maker can assess it, and some processors have returned constants (all
-/// ones after a resume, zeros reported as success). A self-test before the first sample catches those, and a
+/// Claims nothing, unless the operator does: only the maker can assess it, and some processors have returned constants
+/// (all ones after a resume, zeros reported as success). A self-test before the first sample catches those, and a
 /// comparison of every word with the last. Output that passes is still mixed in: it protects against an attacker
 /// who knows every other source.
 #[derive(Debug, Default)]
 pub struct Cpu {
+    claim: Option<MinEntropy>,
     self_test: AtomicU8,
     /// A fingerprint of the last word: see [`fingerprint`].
     last: AtomicU64,
@@ -30,16 +31,30 @@ const FAILED: u8 = 2;
 /// Generator, 5.2.1) says for RDRAND. The others may need longer; they then yield nothing this time.
 const TRIES: usize = 10;
 
-/// The words in one sample: RDSEED takes up to a microsecond a word.
-const SAMPLE_WORDS: usize = 1;
+/// The most words in a sample without a claim, and with one: RDSEED takes up to a microsecond a word. 33 draws, as an
+/// engine makes at its start, then give the 1024 words of the start-up test.
+const SAMPLE_WORDS: [usize; 2] = [1, 32];
 
 impl Cpu {
+    /// The name of this source.
+    pub const NAME: &str = "cpu";
+
     /// Not tested yet.
     #[must_use]
     pub const fn new() -> Self {
         Self {
+            claim: None,
             self_test: AtomicU8::new(UNTESTED),
             last: AtomicU64::new(0),
+        }
+    }
+
+    /// Claims what the operator claims.
+    #[must_use]
+    pub const fn with_claim(self, claim: MinEntropy) -> Self {
+        Self {
+            claim: Some(claim),
+            ..self
         }
     }
 
@@ -98,15 +113,18 @@ fn fingerprint(word: u64) -> u64 {
 
 impl Source for Cpu {
     fn name(&self) -> &'static str {
-        "cpu"
+        Self::NAME
     }
 
     fn min_entropy(&self) -> MinEntropy {
-        MinEntropy::NONE
+        self.claim.unwrap_or(MinEntropy::NONE)
     }
 
     fn reason(&self) -> &'static str {
-        "only its maker can assess it"
+        match self.claim {
+            Some(_) => "the operator's claim",
+            None => "only its maker can assess it",
+        }
     }
 
     fn symbol(&self) -> Symbol {
@@ -135,9 +153,14 @@ impl Cpu {
     ) -> Result<usize, SourceError> {
         self.tested(draw)?;
         let mut length = 0;
-        for word in destination.chunks_exact_mut(8).take(SAMPLE_WORDS) {
-            word.copy_from_slice(&self.word(draw)?.to_le_bytes());
-            length += word.len();
+        let words = SAMPLE_WORDS[usize::from(self.claim.is_some())];
+        for place in destination.chunks_exact_mut(8).take(words) {
+            match self.word(draw) {
+                Ok(word) => place.copy_from_slice(&word.to_le_bytes()),
+                Err(SourceError::Busy) if length > 0 => break,
+                Err(error) => return Err(error),
+            }
+            length += place.len();
         }
         Ok(length)
     }
@@ -196,6 +219,27 @@ mod tests {
         for _ in 0..1000 {
             assert_eq!(cpu.words(&mut [0; 8], &rarely), Ok(8));
         }
+    }
+
+    #[test]
+    fn with_a_claim_a_sample_has_as_many_words_as_there_are() {
+        let claim = MinEntropy::per_byte_256ths(128);
+        let (plain, claimed) = (Cpu::new(), Cpu::new().with_claim(claim));
+        assert_eq!(
+            (plain.min_entropy(), claimed.min_entropy()),
+            (MinEntropy::NONE, claim)
+        );
+        let mut sample = [0; 256];
+        assert_eq!(plain.words(&mut sample, &failing(|_| false)), Ok(8));
+        assert_eq!(claimed.words(&mut sample, &failing(|_| false)), Ok(256));
+        // Nothing is ready after the 8 words of the self-test, 32 and 3.
+        let ends = failing(|draw| draw > 3);
+        assert_eq!(claimed.words(&mut sample, &ends), Ok(24));
+        assert_eq!(claimed.words(&mut sample, &ends), Err(SourceError::Busy));
+        assert_eq!(
+            claimed.words(&mut sample, &|| Some(7)),
+            Err(SourceError::SelfTest)
+        );
     }
 
     #[test]

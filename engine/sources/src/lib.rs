@@ -3,11 +3,11 @@
 //! | source | what it is | claim, in bits a byte | speed |
 //! |---|---|---|---|
 //! | [`Os`] | getrandom(2), getentropy(2), ProcessPrng | 8: the kernel's generator, once seeded, is as good as its key | fast |
-//! | [`Cpu`] | RDSEED, else RDRAND, or RNDRRS, behind a self-test | none: only its maker can assess it | fast |
+//! | [`Cpu`] | RDSEED, else RDRAND, or RNDRRS, behind a self-test | none, or the operator's | fast |
 //! | [`Jitter`] | how long walks through memory take | 1/4, assessed | slow |
 //! | [`Wakeups`] | when the scheduler wakes a thread | 1/2, assessed | slow |
 //! | [`Interrupts`] | how many interrupts there were | 1/16, assessed | slow |
-//! | [`Hwrng`] | /dev/hwrng | 1: an eighth of what such devices promise | slow |
+//! | [`Hwrng`] | /dev/hwrng | 1: an eighth of what such devices promise; or the operator's | slow |
 //! | [`NoiseFile`] | a device or a pipe that the operator names | the operator's | slow |
 //! | [`NoiseCommand`] | a command that the operator names | the operator's | slow |
 //!

@@ -481,6 +481,7 @@ mod hwrng {
     pub struct Hwrng {
         /// Without it the file is opened for each sample.
         kept: Option<OwnedFd>,
+        claim: Option<MinEntropy>,
     }
 
     impl Hwrng {
@@ -493,7 +494,15 @@ mod hwrng {
         pub fn kept_open() -> Self {
             Self {
                 kept: open_device().ok(),
+                claim: None,
             }
+        }
+
+        /// Claims what the operator claims.
+        #[must_use]
+        pub fn with_claim(self, claim: MinEntropy) -> Self {
+            let claim = Some(claim);
+            Self { claim, ..self }
         }
     }
 
@@ -511,11 +520,16 @@ mod hwrng {
         }
 
         fn min_entropy(&self) -> MinEntropy {
-            MinEntropy::per_byte_256ths(256)
+            self.claim.unwrap_or(MinEntropy::per_byte_256ths(256))
         }
 
         fn reason(&self) -> &'static str {
-            "an eighth of what such devices promise: which device it is cannot be known here"
+            match self.claim {
+                Some(_) => "the operator's claim",
+                None => {
+                    "an eighth of what such devices promise: which device it is cannot be known here"
+                }
+            }
         }
 
         fn speed(&self) -> Speed {
@@ -552,6 +566,8 @@ mod hwrng {
                     Err(error) => println!("SKIPPED: {error}"),
                 }
             }
+            let claim = MinEntropy::per_byte_256ths(1024);
+            assert_eq!(Hwrng::default().with_claim(claim).min_entropy(), claim);
             assert_eq!(why(Errno::NODEV), SourceError::Absent);
             assert_eq!(why(Errno::AGAIN), SourceError::Busy);
             assert_eq!(why(Errno::ACCESS), SourceError::System(13));

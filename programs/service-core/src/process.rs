@@ -1,12 +1,14 @@
-//! The process of the service: orders by signals, panics, bounds, and memory that is wiped after its use.
+//! The process of the service: orders by signals, panics, bounds, its code, and memory that is wiped after its use.
 
 use core::panic::AssertUnwindSafe;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{
     DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
 };
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::panic::catch_unwind;
 
 /// The order that a signal gives.
@@ -149,6 +151,70 @@ fn lock_memory() -> Result<(), String> {
     mlockall(flags).map_err(|error| error.to_string())
 }
 
+// The code of the program, in memory and in its file. No relocation changes it: it is the same at every address.
+
+/// The code that the process runs, and its file.
+#[derive(Debug)]
+pub struct Code {
+    file: File,
+    /// Each mapping, and its place in the file.
+    parts: Vec<(&'static [u8], u64)>,
+}
+
+impl Code {
+    /// The code of this process. It keeps the file open: an upgrade puts another file in its place.
+    ///
+    /// # Errors
+    ///
+    /// There is no /proc, or it names no code.
+    pub fn of_process() -> io::Result<Self> {
+        let name = fs::read_link("/proc/self/exe")?;
+        let mappings = fs::read_to_string("/proc/self/maps")?;
+        let name = name.to_string_lossy();
+        let parts = mappings.lines().filter_map(|line| mapped_code(line, &name));
+        let parts: Vec<_> = parts.collect();
+        if parts.is_empty() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let file = File::open("/proc/self/exe")?;
+        Ok(Self { file, parts })
+    }
+
+    /// Whether the code is that of the file, which must still be readable. A breakpoint and a uprobe are differences.
+    #[must_use]
+    pub fn is_intact(&self) -> bool {
+        let mut expected = vec![0; 1 << 16];
+        self.parts.iter().all(|(code, start)| {
+            let mut place = *start;
+            code.chunks(expected.len()).all(|chunk| {
+                let expected = &mut expected[..chunk.len()];
+                let is_read = self.file.read_exact_at(expected, place).is_ok();
+                place += chunk.len() as u64;
+                is_read && expected == chunk
+            })
+        })
+    }
+}
+
+/// The code that a line of /proc/self/maps tells of, and its place in the file, if it is of the file of this name.
+fn mapped_code(line: &str, name: &str) -> Option<(&'static [u8], u64)> {
+    let (fields, path) = line.split_once('/')?;
+    if path != name.strip_prefix('/')? {
+        return None;
+    }
+    let mut fields = fields.split_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    if fields.next()? != "r-xp" {
+        return None;
+    }
+    let number = |digits| usize::from_str_radix(digits, 16).ok();
+    let (start, end, place) = (number(start)?, number(end)?, number(fields.next()?)?);
+    let address = core::ptr::with_exposed_provenance(start);
+    // SAFETY: the program's code is mapped and readable until the process ends, and nothing in the process writes to it.
+    let code = unsafe { core::slice::from_raw_parts(address, end.checked_sub(start)?) };
+    Some((code, place as u64))
+}
+
 // Memory for bytes on their way out, which is wiped at once.
 
 /// Wipes `bytes` as fast as memory can be written. The barrier may read them for all that the compiler knows, so it keeps
@@ -220,6 +286,22 @@ mod tests {
         let printed = String::from_utf8_lossy(&output.stdout);
         assert!(printed.contains("goes on"), "{printed}");
         assert_eq!(output.status.signal(), Some(SIGABRT), "{printed}");
+    }
+
+    #[test]
+    fn a_difference_between_code_and_file_is_found_wherever_it_is() {
+        let mut code = Code::of_process().unwrap();
+        assert!(code.is_intact());
+        let (part, place) = code.parts[0];
+        assert!(part.len() > 2 * (1 << 16), "{}", part.len());
+        for wrong in [0, 1 << 16, part.len() - 1] {
+            let mut changed = part.to_vec();
+            changed[wrong] ^= 1;
+            code.parts[0] = (changed.leak(), place);
+            assert!(!code.is_intact(), "{wrong}");
+        }
+        code.parts[0] = (part, place + 1);
+        assert!(!code.is_intact(), "another place");
     }
 
     #[test]

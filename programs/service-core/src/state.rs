@@ -4,6 +4,7 @@
 use crate::connections::{Connections, Descriptors};
 use crate::day::Day;
 use crate::doors::{Doors, add};
+use crate::process::Code;
 use crate::reseeder::Reseeder;
 use crate::users::{Peer, Users};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,7 +15,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use wellspring::clone_detection::{GenerationPage, KernelReseed, PageError};
-use wellspring::{Engine, Error, Phase};
+use wellspring::{Engine, Error, Phase, SelfTest};
 use wellspring_client::vsock::HOST;
 use wellspring_module::{BY_CLOCKS_ALONE, differs_by_clocks_alone, new_bytes};
 use wellspring_os::os::now_with_sleep_ns;
@@ -24,7 +25,7 @@ use wellspring_os::os::now_with_sleep_ns;
 pub struct State {
     /// The engine that makes the bytes. [`try_fill`](Self::try_fill) hands them out.
     pub engine: Engine,
-    /// The self-tests of the engine.
+    /// The self-tests.
     pub self_tests: SelfTests,
     /// Has the kernel reseed.
     pub kernel: Reseeder,
@@ -75,6 +76,13 @@ impl State {
         }
     }
 
+    /// Has the self-tests compare this code with its file.
+    #[must_use]
+    pub fn with_code(mut self, code: Option<Code>) -> Self {
+        self.self_tests.code = code;
+        self
+    }
+
     /// The clock of limits: nanoseconds since the start.
     pub fn now_ns(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
@@ -112,7 +120,8 @@ impl State {
     /// The first failure since the start.
     pub fn self_test(&self) -> Result<(), Error> {
         add(&self.self_tests.runs, 1);
-        if let Err(failure) = self.engine.self_test()
+        let engine = self.engine.self_test();
+        if let Err(failure) = engine.and_then(|()| test(self.self_tests.code.as_ref()))
             && self.self_tests.failure.set(failure).is_ok()
         {
             let words =
@@ -206,6 +215,7 @@ pub struct SelfTests {
     /// How often they were run.
     pub runs: AtomicU64,
     failure: OnceLock<Error>,
+    code: Option<Code>,
 }
 
 impl Default for SelfTests {
@@ -214,6 +224,7 @@ impl Default for SelfTests {
         Self {
             runs: AtomicU64::new(1),
             failure: OnceLock::new(),
+            code: None,
         }
     }
 }
@@ -223,6 +234,18 @@ impl SelfTests {
     pub fn failure(&self) -> Option<Error> {
         self.failure.get().copied()
     }
+}
+
+/// Compares the code with its file, if both were found at the start.
+///
+/// # Errors
+///
+/// They differ.
+pub fn test(code: Option<&Code>) -> Result<(), Error> {
+    let is_intact = code.is_none_or(Code::is_intact);
+    is_intact
+        .then_some(())
+        .ok_or(Error::SelfTest(SelfTest::Code))
 }
 
 // The generation page, and who may order that it changes.

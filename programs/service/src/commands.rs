@@ -11,6 +11,7 @@ use wellspring_client::unix_socket::connect_within;
 use wellspring_os::trusted_file::{check_folders, check_listener};
 use wellspring_service_core::config::{Address, Config, ROOT_FOLDER, ServiceSection};
 use wellspring_service_core::sandbox::User;
+use wellspring_sources::{Cpu, Hwrng};
 
 /// The longest wait for an answer. A service that works answers at once.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -159,7 +160,8 @@ pub fn faults(config: &Config) -> Vec<String> {
         check("[engine] noise_files", is_noise(file));
     }
     for file in config.engine.noise_credit.keys() {
-        let is_named = config.engine.noise_files.contains(file);
+        let named = [Path::new(Cpu::NAME), Path::new(Hwrng::NAME)];
+        let is_named = named.contains(&file.as_path()) || config.engine.noise_files.contains(file);
         let unnamed = || format!("{} is not in noise_files", file.display());
         check(
             "[engine] noise_credit",

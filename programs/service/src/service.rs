@@ -35,9 +35,9 @@ use wellspring_os::trusted_file::check_folders;
 use wellspring_service_core::config::{Config, Level};
 use wellspring_service_core::doors::Doors;
 use wellspring_service_core::listener::Listener;
-use wellspring_service_core::process::{Order, Signals, set_bounds};
+use wellspring_service_core::process::{Code, Order, Signals, set_bounds};
 use wellspring_service_core::sandbox::{User, enclose};
-use wellspring_service_core::state::State;
+use wellspring_service_core::state::{State, test};
 use wellspring_service_core::users::Users;
 
 /// The longest wait for a draw at the end. A draw of a source that works takes less than a second.
@@ -66,6 +66,10 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let user =
         User::named(&config.service.user).map_err(|error| format!("[service] user: {error}"))?;
     make_runtime_dir(&config.service.runtime_dir, user)?;
+    let code = Code::of_process();
+    let code = code.map_err(|error| log::error!("self-tests cannot compare the code: {error}"));
+    let code = code.ok();
+    test(code.as_ref()).map_err(|error| error.to_string())?;
     let doors = Doors::default();
     let opened = open(path, config, &doors);
     let reader = opened.reader;
@@ -74,13 +78,9 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let supervisor = Supervisor::find();
     enclose(config, user)?;
     let engine = engine(config, opened.sources, opened.vmclock, opened.identity)?;
-    let state = Arc::new(State::new(
-        engine,
-        opened.reseeder,
-        opened.page,
-        doors,
-        Users::new(&config.limits),
-    ));
+    let users = Users::new(&config.limits);
+    let state = State::new(engine, opened.reseeder, opened.page, doors, users);
+    let state = Arc::new(state.with_code(code));
     let mut service = Service {
         reader,
         supervisor,

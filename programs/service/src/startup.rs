@@ -18,7 +18,7 @@ use wellspring_service_core::doors::{Door, Doors};
 use wellspring_service_core::listener::Listener;
 use wellspring_service_core::reseeder::Reseeder;
 use wellspring_service_core::state::Page;
-use wellspring_sources::{Hwrng, NoiseFile};
+use wellspring_sources::{Cpu, Hwrng, NoiseFile};
 
 /// Everything that the service opens before it gives up its privileges.
 pub(crate) struct Opened {
@@ -132,19 +132,28 @@ fn open_page(config: &Config, doors: &Doors) -> Page {
         .unwrap_or_else(Page::without_file)
 }
 
-/// The sources of every engine, and the noise files. These are credited what the operator claims: the service cannot know what
-/// is in them.
+/// The sources of every engine, and the noise files. These are credited what the operator claims, and so are the processor and
+/// /dev/hwrng if there is a claim: the service cannot know what is in them.
 fn open_sources(config: &Config, doors: &Doors) -> Vec<Arc<dyn Source>> {
+    let claim = |name: &Path| {
+        let credit = config.engine.noise_credit.get(name);
+        credit.map(|credit| credit.get())
+    };
     let mut sources = wellspring_sources::all();
     for source in &mut sources {
+        let claim = claim(Path::new(source.name()));
         if source.name() == Hwrng::NAME {
-            *source = Arc::new(Hwrng::kept_open());
+            let device = Hwrng::kept_open();
+            *source = match claim {
+                Some(claim) => Arc::new(device.with_claim(claim)),
+                None => Arc::new(device),
+            };
+        } else if let (Cpu::NAME, Some(claim)) = (source.name(), claim) {
+            *source = Arc::new(Cpu::new().with_claim(claim));
         }
     }
     for path in &config.engine.noise_files {
-        let claim = config.engine.noise_credit.get(path);
-        let claim = claim.map_or(MinEntropy::NONE, |credit| credit.get());
-        let file = NoiseFile::open(path, claim);
+        let file = NoiseFile::open(path, claim(path).unwrap_or(MinEntropy::NONE));
         let file = doors.tried("noise", path.display(), file);
         sources.extend(file.map(|file| Arc::new(file) as Arc<dyn Source>));
     }
@@ -177,6 +186,24 @@ mod tests {
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixListener;
     use std::process::{Command, Stdio};
+
+    #[test]
+    fn the_operators_claims_for_the_processor_and_the_device_replace_ours() {
+        let claims = |config: &Config| {
+            let sources = open_sources(config, &Doors::default());
+            ["cpu", "hwrng", "os"].map(|name| {
+                let mut all = sources.iter().filter(|source| source.name() == name);
+                let claim = all.next().unwrap().min_entropy().as_256ths();
+                assert!(all.next().is_none());
+                claim
+            })
+        };
+        assert_eq!(claims(&Config::default()), [0, 256, 2048]);
+        let mut config = Config::default();
+        let text = "cpu = 0.5\nhwrng = 4\nos = 1\n";
+        config.engine.noise_credit = toml::from_str(text).unwrap();
+        assert_eq!(claims(&config), [128, 1024, 2048]);
+    }
 
     /// In a program of its own, whose descriptor 3 is a socket as systemd gives it.
     #[test]

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use testkit::filter::{Random, answer_random};
 use testkit::programs::{AS_USER, can_be_user};
 use wellspring_interpose::door_counters::{Door, DoorCounters, VARIABLE};
 
@@ -105,7 +106,7 @@ fn s_server(port: u16) -> String {
 
 fn s_client(port: u16) -> String {
     format!(
-        "openssl s_client -connect 127.0.0.1:{port} -CAfile c.pem < /dev/null > out 2>&1; \
+        "openssl s_client -connect 127.0.0.1:{port} -CAfile c.pem < /dev/null > out 2>&1 && \
          grep -q 'Verify return code: 0' out"
     )
 }
@@ -354,6 +355,23 @@ fn a_wrong_line_gives_openssls_own_error_that_names_it() {
     }
 }
 
+/// Runs a script whose engines get these answers when they ask the system for random bytes.
+fn run_with_random(
+    script: &str,
+    settings: &Path,
+    answer: impl Fn(u32) -> Random + Send + 'static,
+) -> Run {
+    Run::of(script, |command| {
+        command
+            .env("OPENSSL_CONF", settings)
+            .current_dir(settings.parent().unwrap());
+        answer_random(command, answer).unwrap();
+    })
+}
+
+/// An error, and noise that the health tests refuse.
+const FAULTS: [Random; 2] = [Random::Refused, Random::Repeats];
+
 /// Runs a script in which a system call fails.
 fn run_with_filter(script: &str, settings: &Path, filter: fn() -> std::io::Result<()>) -> Run {
     Run::of(script, |command| {
@@ -370,18 +388,21 @@ fn a_program_whose_engine_has_no_seed_gets_an_error_that_is_counted() {
     if !are_installed(&["openssl"]) {
         return;
     }
-    for (door, settings) in [
-        (Door::Provider, configuration(|text| text)),
-        (
-            Door::ProviderSeed,
-            configuration(|text| crate::seed_source(&text)),
-        ),
-    ] {
+    let generator = configuration(|text| text);
+    let seed_source = configuration(|text| crate::seed_source(&text));
+    let doors = [
+        (Door::Provider, generator),
+        (Door::ProviderSeed, seed_source),
+    ];
+    for (door, settings) in doors {
         for script in ["openssl rand -hex 16", "openssl genrsa 2048"] {
-            let run = run_with_filter(script, &settings, testkit::filter::refuse_random_to_engines);
-            assert!(!run.output.status.success(), "{door:?}: {}", run.text());
-            assert!(run.output.stdout.is_empty(), "{door:?}: {}", run.text());
-            assert!(run.counts(door).failures > 0, "{door:?}");
+            for fault in FAULTS {
+                let run = run_with_random(script, &settings, move |_| fault);
+                let what = format!("{door:?}, {fault:?}: {}", run.text());
+                assert!(!run.output.status.success(), "{what}");
+                assert!(run.output.stdout.is_empty(), "{what}");
+                assert!(run.counts(door).failures > 0, "{what}");
+            }
         }
     }
 }
@@ -427,34 +448,33 @@ fn without_its_seed_source_no_server_and_no_client_makes_a_connection() {
             testkit::skipped(&format!("{name} has an OpenSSL of its own"));
             continue;
         }
-        let bad = run_with_filter(
-            &script(port()),
-            &settings,
-            testkit::filter::refuse_random_to_engines,
-        );
-        assert!(!bad.output.status.success(), "{name}: {}", bad.text());
-        let counts = bad.counts(Door::ProviderSeed);
-        assert!(counts.failures > 0, "{name}: {}", bad.text());
-        assert_eq!(counts.calls, 0, "{name}: {}", bad.text());
+        for fault in FAULTS {
+            let bad = run_with_random(&script(port()), &settings, move |_| fault);
+            let what = format!("{name}, {fault:?}: {}", bad.text());
+            assert!(!bad.output.status.success(), "{what}");
+            let counts = bad.counts(Door::ProviderSeed);
+            assert!(counts.failures > 0, "{what}");
+            assert_eq!(counts.calls, 0, "{what}");
+        }
     }
 }
 
-/// OpenSSL's generators take a new seed in a child process: by then the system refuses random bytes to engines.
+/// Whether a process is a copy of its parent. OpenSSL's generators take a new seed there.
+fn is_forked(process: u32) -> bool {
+    let program = |process: &str| fs::read_link(format!("/proc/{process}/exe")).ok();
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:\t"));
+    parent.is_some_and(|parent| program(parent) == program(&process.to_string()))
+}
+
 #[test]
 fn a_seed_source_that_fails_later_gives_openssl_an_error_at_its_next_reseed() {
-    if !are_installed(&["openssl", "python3"]) {
+    if !are_installed(&["openssl", "bash"]) {
         return;
     }
-    let script = "python3 -c '
-import ctypes, os, platform, ssl, struct, sys
+    let python = "python3 -c '
+import os, ssl, sys
 ssl.RAND_bytes(16)
-call = {\"x86_64\": 318, \"aarch64\": 278}[platform.machine()]
-steps = [(0x20, 0, 0, 0), (0x15, 0, 3, call), (0x20, 0, 0, 32), (0x15, 0, 1, 1), (6, 0, 0, 0x50001), (6, 0, 0, 0x7fff0000)]
-steps = ctypes.create_string_buffer(b\"\".join(struct.pack(\"HBBI\", *step) for step in steps))
-program = ctypes.create_string_buffer(struct.pack(\"HxxxxxxQ\", 6, ctypes.addressof(steps)))
-libc = ctypes.CDLL(None, use_errno=True)
-if sys.argv[1] == \"refuse\":
-    assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program) == 0
 child = os.fork()
 if child == 0:
     try:
@@ -465,14 +485,37 @@ if child == 0:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 '";
     let settings = configuration(|text| crate::seed_source(&text));
-    let good = run(&format!("{script} allow"), &settings).succeeds();
-    if good.counts(Door::ProviderSeed).calls == 0 {
-        testkit::skipped("this Python has an OpenSSL of its own");
-        return;
+    for name in ["python3", "nginx"] {
+        if !are_installed(&[name]) {
+            continue;
+        }
+        let script = |port| match name {
+            "nginx" => {
+                let client = format!("env OPENSSL_CONF=/dev/null sh -c \"{}\"", s_client(port));
+                let server = "sh -c 'exec nginx -p \"$PWD\" -c nginx.conf'";
+                let script = with_server(server, &client, port);
+                format!("{}; {script}", nginx_settings(port))
+            }
+            _ => python.to_owned(),
+        };
+        let good = run_with_random(&script(port()), &settings, |_| Random::Given).succeeds();
+        let seeds = good.counts(Door::ProviderSeed);
+        if seeds.calls == 0 {
+            testkit::skipped(&format!("{name} has an OpenSSL of its own"));
+            continue;
+        }
+        for fault in FAULTS {
+            let bad = run_with_random(&script(port()), &settings, move |process| {
+                let is_later = is_forked(process);
+                if is_later { fault } else { Random::Given }
+            });
+            let what = format!("{name}, {fault:?}: {}", bad.text());
+            assert!(!bad.output.status.success(), "{what}");
+            let counts = bad.counts(Door::ProviderSeed);
+            assert!(counts.calls > 0 && counts.calls < seeds.calls, "{what}");
+            assert!(counts.failures > 0, "{what}");
+        }
     }
-    let bad = run(&format!("{script} refuse"), &settings);
-    assert_eq!(bad.output.status.code(), Some(3), "{}", bad.text());
-    assert!(bad.counts(Door::ProviderSeed).failures > 0);
 }
 
 /// Without an engine OpenSSL up to 3.6 would take the system's seed, and say nothing.

@@ -114,7 +114,8 @@ pub struct EngineSection {
     /// Devices or named pipes whose noise is mixed in, at most 10.
     #[serde(deserialize_with = "values::noise_files")]
     pub noise_files: Vec<PathBuf>,
-    /// The operator's claim for each of these files, in bits of min-entropy a byte. A file without a claim is credited nothing.
+    /// The operator's claims for these files, and for the sources `cpu` and `hwrng`, in bits of min-entropy a byte. A file
+    /// without a claim and `cpu` without a claim are credited nothing.
     pub noise_credit: BTreeMap<PathBuf, NoiseCredit>,
     /// The seconds between two self-tests.
     pub self_test_interval_s: Bounded<1, 86_400, 600>,
@@ -503,7 +504,7 @@ mod tests {
     #[test]
     fn what_is_printed_is_read_again_as_the_same() {
         let text = "[egd]\nlisten = [\"127.0.0.1:7\", \"/run/x.sock\"]\n[engine]\nmode = \"per-node\"\nprf = \"chacha20\"\n\
-                    noise_credit = { \"/dev/x\" = 0.125, \"/dev/y\" = 8 }\n";
+                    noise_credit = { \"/dev/x\" = 0.125, \"/dev/y\" = 8, cpu = 0.5 }\n";
         let config = parse(Path::new("x"), text).unwrap();
         let printed = toml::to_string_pretty(&config).unwrap();
         assert_eq!(

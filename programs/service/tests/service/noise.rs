@@ -26,7 +26,14 @@ fn configuration(files: &[(&Path, Option<f64>)]) -> String {
 }
 
 fn source(service: &Service, file: &Path) -> Value {
-    let name = format!("file {}", file.display());
+    named(service, &file_name(file))
+}
+
+fn file_name(file: &Path) -> String {
+    format!("file {}", file.display())
+}
+
+fn named(service: &Service, name: &str) -> Value {
     let status = service.status();
     let sources = status["sources"].as_array().unwrap();
     let found = sources.iter().find(|source| source["name"] == name);
@@ -35,11 +42,16 @@ fn source(service: &Service, file: &Path) -> Value {
         .clone()
 }
 
-/// Waits until a source is as it should be. Reads meanwhile: without readers the harvester draws less and less often.
+/// Waits until a file is as it should be.
 fn wait_for(service: &Service, file: &Path, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    wait_until(service, &file_name(file), what, is_so)
+}
+
+/// Waits until a source is as it should be. Reads meanwhile: without readers the harvester draws less and less often.
+fn wait_until(service: &Service, name: &str, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     let until = Instant::now() + 2 * PATIENCE;
     loop {
-        let source = source(service, file);
+        let source = named(service, name);
         if is_so(&source) {
             return source;
         }
@@ -108,6 +120,26 @@ fn a_claim_is_credited_and_a_file_without_one_is_not() {
         source["used_bytes"].as_u64() > Some(0)
     });
     assert_eq!(source["credited_bits"], 0);
+}
+
+#[test]
+fn the_processor_is_credited_the_operators_claim_and_nothing_without_one() {
+    let claim = "[engine]\nnoise_credit = { cpu = 0.5 }\n";
+    let [plain, claimed] = ["", claim].map(Service::start);
+    if named(&plain, "cpu")["last_error"] == "not on this machine" {
+        testkit::skipped("this processor has no RDSEED, RDRAND or RNDRRS");
+        return;
+    }
+    let of = |cpu: &Value, key: &str| cpu[key].as_u64().unwrap();
+    let cpu = wait_until(&plain, "cpu", "used", |cpu| of(cpu, "used_bytes") > 0);
+    assert_eq!(of(&cpu, "credited_bits"), 0);
+    assert_eq!(of(&cpu, "discarded_bytes"), 0, "nothing judges it");
+    let cpu = wait_until(&claimed, "cpu", "credited", |cpu| {
+        let bits = of(cpu, "credited_bits");
+        bits > 0 && bits == of(cpu, "used_bytes") / 2
+    });
+    let start_up_bytes = 8 * 1024;
+    assert!(of(&cpu, "discarded_bytes") >= start_up_bytes, "{cpu}");
 }
 
 /// The liar claims 8 bits for bytes that are 0 or 1.
@@ -208,10 +240,16 @@ impl Feeder {
     }
 }
 
-impl Drop for Feeder {
-    fn drop(&mut self) {
+impl Feeder {
+    fn kill(&mut self) {
         let group = rustix::process::Pid::from_child(&self.0);
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+impl Drop for Feeder {
+    fn drop(&mut self) {
+        self.kill();
         let _ = self.0.wait();
     }
 }
@@ -227,14 +265,23 @@ fn loop_with(word: &str, pipe: &Path) -> String {
 }
 
 /// Runs a loop of the page, waits until its noise is used, ends the device by `unplug`, and waits until that is seen.
-fn try_loop(word: &str, environment: &[(&str, String)], folder: Folder, unplug: impl FnOnce()) {
+fn try_loop(
+    word: &str,
+    environment: &[(&str, String)],
+    folder: Folder,
+    unplug: impl FnOnce(&mut Feeder),
+) {
     let pipe = pipe(&folder, "pipe");
+    let program = folder.path("wellspring-jitter.py");
+    std::fs::write(&program, program_of_page()).unwrap();
+    let script = loop_with(word, &pipe);
+    let script = script.replace("/usr/local/lib/wellspring-jitter.py", &quoted(&program));
     let service = Service::start_in(folder, &configuration(&[(&pipe, None)]));
-    let _feeder = Feeder::start(&loop_with(word, &pipe), environment);
+    let mut feeder = Feeder::start(&script, environment);
     wait_for(&service, &pipe, "used", |source| {
         source["used_bytes"].as_u64() >= Some(64)
     });
-    unplug();
+    unplug(&mut feeder);
     wait_for_state(&service, &pipe, &["silent"]);
     reads(&service);
 }
@@ -269,7 +316,7 @@ fn a_tpm_feeds_the_service_as_the_page_says() {
         testkit::skipped("libtss2-tcti-swtpm0 is not installed");
         return;
     }
-    try_loop("tpm2_getrandom", &environment, folder, || drop(emulator));
+    try_loop("tpm2_getrandom", &environment, folder, |_| drop(emulator));
 }
 
 #[test]
@@ -295,9 +342,29 @@ fn a_token_feeds_the_service_as_the_page_says() {
         .output();
     assert!(made.as_ref().unwrap().status.success(), "{made:?}");
     // Without its folder the token is gone.
-    try_loop("pkcs11-tool", &environment, folder, || {
+    try_loop("pkcs11-tool", &environment, folder, |_| {
         std::fs::remove_dir_all(tokens).unwrap();
     });
+}
+
+/// The program that reads libjitterentropy.
+fn program_of_page() -> &'static str {
+    let page = include_str!("../../../../docs/how-to/service.md");
+    let (_, program) = page.split_once("```python\n").unwrap();
+    program.split_once("```\n").unwrap().0
+}
+
+#[test]
+fn libjitterentropy_feeds_the_service_as_the_page_says() {
+    let mut load = Command::new("python3");
+    load.args(["-c", "import ctypes; ctypes.CDLL('libjitterentropy.so.3')"]);
+    if !load.output().is_ok_and(|output| output.status.success()) {
+        testkit::skipped("libjitterentropy3 is not installed");
+        return;
+    }
+    // As after a failure of its health tests: the program ends.
+    let folder = Folder::new();
+    try_loop("wellspring-jitter", &[], folder, Feeder::kill);
 }
 
 #[test]

@@ -80,6 +80,32 @@ fn bytes_of_egd(service: &Service) -> u8 {
 const FAILURE: &str = "a self-test failed: SHA-256";
 
 #[test]
+fn a_bit_that_flips_in_code_that_no_known_answer_reaches_ends_all_output() {
+    let service = Service::start("");
+    assert_eq!(service.get("/self-test"), "passed\n");
+    let process = format!("/proc/{}", service.child.id());
+    let maps = fs::read_to_string(format!("{process}/maps")).unwrap();
+    let is_code = |line: &&str| line.contains(" r-xp ") && line.ends_with("/wellspringd");
+    let line = maps.lines().find(is_code).unwrap();
+    let (start, _) = line.split_once('-').unwrap();
+    let start = u64::from_str_radix(start, 16).unwrap();
+    let mut options = OpenOptions::new();
+    let memory = options
+        .read(true)
+        .write(true)
+        .open(format!("{process}/mem"));
+    // The first byte that is mapped as code, which no thread runs.
+    if let Err(error) = memory.and_then(|memory| flip(&memory, start)) {
+        eprintln!("SKIPPED: the kernel refuses to change the memory of another process: {error}");
+        return;
+    }
+    let failure = "a self-test failed: the code differs from its file";
+    assert_eq!(service.get("/self-test"), format!("{failure}\n"));
+    assert_eq!(bytes_of_egd(&service), 0);
+    assert_eq!(service.status()["self_test"]["failure"], failure);
+}
+
+#[test]
 fn a_bit_that_flips_in_the_running_service_ends_all_output_at_the_next_self_test() {
     if !is_root() {
         return;
