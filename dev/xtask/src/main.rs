@@ -4,7 +4,7 @@
 //! chores   what calls cargo: tests, other toolchains, sanitizers, machines, the dependency tree; what a release has
 //! tidy     the house rules that a program can check
 //! book     the pages as one book, and each of its links
-//! targets  where the library and the command compile and link, and what they say elsewhere
+//! targets  where the library and the command compile, and what they say elsewhere
 //! systems  tests of the code for other systems, on this one
 //! windows  tests of the crate for Windows, by wine
 //! ```
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask CHORE
-  tidy, book, targets, link, systems, windows, dist, deny, bench, loom, miri, asan, tsan, rig, runtimes, kernel-test, openssl,
+  tidy, book, targets, systems, windows, dist, deny, bench, loom, miri, asan, tsan, rig, runtimes, kernel-test, openssl,
   cross, prove
 CONTRIBUTING.md and docs/how-to/checks.md say what each of them does.";
 
@@ -35,7 +35,6 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(&root()),
         "book" => book::book(&root()),
         "targets" => targets::targets(),
-        "link" => targets::link(),
         "systems" => systems::systems(),
         "windows" => windows::windows(),
         "dist" => chores::dist(words),
