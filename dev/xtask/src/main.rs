@@ -5,18 +5,14 @@
 //! tidy     the house rules that a program can check
 //! book     the pages as one book, and each of its links
 //! targets  where the library and the command compile, and what they say elsewhere
-//! systems  tests of the code for other systems, on this one
-//! windows  tests of the crate for Windows, by wine
 //! ```
 
 #![forbid(unsafe_code)]
 
 mod book;
 mod chores;
-mod systems;
 mod targets;
 mod tidy;
-mod windows;
 
 use chores::{Chore, root};
 use std::env;
@@ -24,8 +20,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask CHORE
-  tidy, book, targets, systems, windows, dist, deny, bench, loom, miri, asan, tsan, rig, runtimes, kernel-test, openssl,
-  cross, prove
+  tidy, book, targets, dist, deny, bench, loom, miri, asan, tsan, rig, runtimes, kernel-test, openssl, cross, prove
 CONTRIBUTING.md and docs/how-to/checks.md say what each of them does.";
 
 fn main() -> ExitCode {
@@ -35,8 +30,6 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(&root()),
         "book" => book::book(&root()),
         "targets" => targets::targets(),
-        "systems" => systems::systems(),
-        "windows" => windows::windows(),
         "dist" => chores::dist(words),
         "deny" => chores::deny(words),
         "bench" => chores::bench(words),

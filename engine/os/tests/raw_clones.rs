@@ -275,7 +275,7 @@ mod steps {
 #[cfg(wellspring_test_at_fork)]
 mod wipe_at_fork {
     //! The way of macOS, where no kernel wipes a child: a handler of fork(3) does, and else the number of the process tells.
-    //! Built on Linux by `cargo xtask systems`.
+    //! Built on Linux by `.ci/steps chore systems`.
 
     use crate::ALONE;
     use crate::common::{Counters, exit_status, next};

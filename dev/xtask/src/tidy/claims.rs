@@ -11,10 +11,8 @@ const HEAD: &str = "| promise | proved, model or test | shown by |";
 
 /// The first words of the table of other systems; the marks in it, and the chores that run the tests after such a mark.
 const OTHER_HEAD: &str = "| promise | FreeBSD";
-const CHORES: [(&str, &str); 2] = [
-    ("P: ", "dev/xtask/src/systems.rs"),
-    ("V: ", "dev/xtask/src/windows.rs"),
-];
+const CHORES: [(&str, &str); 2] = [("P: ", "chore_systems"), ("V: ", "chore_windows")];
+const STEPS: &str = ".ci/steps";
 
 /// Checks the document. `files` are all files of the repository.
 pub(super) fn check_promises(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
@@ -36,9 +34,12 @@ pub(super) fn check_promises(files: &BTreeMap<String, String>, faults: &mut Vec<
     }
     for (line, path, chore) in run_elsewhere(text, &folders) {
         let name = program(&path);
-        let words = files.get(chore).into_iter();
-        let mut words = words.flat_map(|text| text.split([' ', '"', '\n']));
-        if !words.any(|word| word == name) {
+        let steps = files.get(STEPS).map_or("", String::as_str);
+        let function = steps.split_once(&format!("{chore}() {{\n"));
+        let lines = function.map_or("", |(_, rest)| {
+            rest.split("\n}\n").next().unwrap_or_default()
+        });
+        if !lines.split_whitespace().any(|word| word == name) {
             fault(line, format!("{chore} does not run {path}"));
         } else if let Some(note) = wrong(&path, files) {
             fault(line, note);
@@ -347,8 +348,10 @@ mod tests {
             ("doors/c/tests/torture.rs", "#[test]"),
             ("vectors/x.txt", ""),
             ("kernel/tests/early.c", ""),
-            ("dev/xtask/src/systems.rs", "\"--test fork --test common\""),
-            ("dev/xtask/src/windows.rs", ""),
+            (
+                STEPS,
+                "chore_systems() {\n    --test fork --test common\n}\nchore_windows() {\n}\n",
+            ),
         ];
         let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
         let mut faults = Vec::new();
@@ -374,11 +377,11 @@ mod tests {
         for (bad, note) in [
             (
                 "yes. P: W `churn.rs` | none",
-                "dev/xtask/src/systems.rs does not run a/tests/churn.rs",
+                "chore_systems does not run a/tests/churn.rs",
             ),
             (
                 "none | yes. V: W `fork.rs`",
-                "dev/xtask/src/windows.rs does not run a/tests/fork.rs",
+                "chore_windows does not run a/tests/fork.rs",
             ),
             (
                 "yes. P: W `common.rs` | none",
