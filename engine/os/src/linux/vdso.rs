@@ -166,6 +166,8 @@ pub(crate) fn has_clock() -> bool {
 /// CRIU restores a process on another kernel with the old image, in which it makes a few functions jump to the new kernel's.
 /// It leaves getrandom alone (CRIU 4.2), which then reads zeros in place of the kernel's data. With those it makes a system
 /// call, but no kernel promises that.
+#[cold]
+#[inline(never)]
 pub fn forget_if_changed() {
     let known = IMAGE_SUM.load(Ordering::Relaxed);
     if known != 0 && image_sum() != Some(known) {
@@ -184,6 +186,7 @@ fn image() -> Option<NonNull<u8>> {
 }
 
 /// A sum of all words of the image, never 0. It need not resist an attacker.
+#[inline(never)]
 fn image_sum() -> Option<u64> {
     // SAFETY: the kernel mapped a whole ELF image there, for as long as the process lives.
     let words = unsafe { elf::words(image()?.as_ptr()) }?;

@@ -420,7 +420,10 @@ fn without_its_seed_source_no_server_and_no_client_makes_a_connection() {
         )
     };
     let nginx = |port| {
-        let script = format!("{}; exec nginx -p $PWD -c nginx.conf", nginx_settings(port));
+        let script = format!(
+            "{}; exec nginx -p \"$PWD\" -c nginx.conf",
+            nginx_settings(port)
+        );
         format!("sh -c {}", testkit::programs::quoted(Path::new(&script)))
     };
     let plain = |script: String| {

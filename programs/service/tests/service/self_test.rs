@@ -54,8 +54,9 @@ fn flip_in_memory(service: &Service) -> bool {
             let number = |digits| u64::from_str_radix(digits, 16).unwrap();
             let (start, end) = fields[0].split_once('-').unwrap();
             let (start, end, offset) = (number(start), number(end), number(fields[2]));
-            let is_here = fields.last().is_some_and(|path| Path::new(path) == program)
-                && (offset..offset + (end - start)).contains(&place);
+            let path = line.find('/').map(|start| Path::new(&line[start..]));
+            let is_here =
+                path == Some(&program) && (offset..offset + (end - start)).contains(&place);
             is_here.then(|| start + place - offset)
         });
         if let Err(error) = flip(&memory, address.unwrap()) {
