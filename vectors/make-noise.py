@@ -3,7 +3,8 @@
 
 SOURCE.bin holds at least 4096 samples as `wellspring sources record SOURCE` writes them, CLAIM is in 256ths of a bit. FOLDER is
 another place for SOURCE.txt. The first trace is the recording, which passes. Each failing trace is the recording, damaged as its
-head says: by as much as trips one test in one grade, and no more. Cutoffs and answers come from a second implementation, below.
+head says: by as much as trips one test in one grade, and no more; a long run trips both. Cutoffs and answers come from a second
+implementation, below.
 """
 
 import sys
@@ -113,17 +114,20 @@ def main():
     recording, source = path.read_bytes()[:4096], path.stem
     origin = f"4096 samples of `wellspring sources record {source}`, a byte each"
     vectors = [("sound", [f"{origin}: nothing fails."], recording)]
-    # A claim so small that a run which fails fills a window as well cannot fail one test alone.
-    grades = [] if repetition[1] > 256 else [0, 1]
-    for grade, name, what in [(0, "intermittent", "its intermittent grade"), (1, "permanent", "both its grades")][:len(grades)]:
-        vectors.append((f"stuck-{name}", [
+    for grade, name, what in [(0, "intermittent", "its intermittent grade"), (1, "permanent", "both its grades")]:
+        # From 2000 on this fills the window of 2048 to 2559.
+        fills = 2000 + repetition[grade] >= 2560
+        other = "the run fills a window, which the other test notices." if fills else "no other test does."
+        vectors.append((f"{'full' if fills else 'stuck'}-{name}", [
             f"{origin}; from 2000 on one value {repetition[grade]} times:",
-            f"the repetition count test fails in {what}, and no other test does.",
+            f"the repetition count test fails in {what}, and {other}",
         ], stuck(recording, 2000, repetition[grade])))
-        vectors.append((f"biased-{name}", [
-            f"{origin}; in the fourth window of 512 its first value comes {proportion[grade]} times:",
-            f"the adaptive proportion test fails in {what}, and no other test does.",
-        ], biased(recording, 3, proportion[grade])))
+        # With a claim so small, a window that fails has a run that fails as well.
+        if repetition[1] <= 256:
+            vectors.append((f"biased-{name}", [
+                f"{origin}; in the fourth window of 512 its first value comes {proportion[grade]} times:",
+                f"the adaptive proportion test fails in {what}, and no other test does.",
+            ], biased(recording, 3, proportion[grade])))
     texts = [vector(f"{source}-{name}", head, "byte", claim, samples, health(samples, claim)) for name, head, samples in vectors]
     folder = Path(sys.argv[3]) if len(sys.argv) > 3 else FOLDER
     (folder / f"{source}.txt").write_text("\n".join(texts))

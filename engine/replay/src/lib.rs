@@ -206,6 +206,7 @@ mod tests {
                 "sound" => "state=active repetition=0,0 proportion=0,0",
                 "stuck-intermittent" => "state=active repetition=1,0 proportion=0,0",
                 "stuck-permanent" => "state=disabled repetition=1,1 proportion=0,0",
+                "full-permanent" => "state=disabled repetition=1,1 proportion=1,0",
                 "biased-intermittent" => "state=active repetition=0,0 proportion=1,0",
                 "biased-permanent" => "state=disabled repetition=0,0 proportion=1,1",
                 _ => panic!("{name}: of no known kind"),
@@ -215,7 +216,7 @@ mod tests {
             }
             kinds.insert(kind.to_owned());
         }
-        assert_eq!(kinds.len(), 5, "{kinds:?}");
+        assert_eq!(kinds.len(), 6, "{kinds:?}");
     }
 
     #[test]
