@@ -418,6 +418,8 @@ impl VonMises {
     }
 
     pub(super) fn of([mu, kappa]: [f64; 2]) -> Self {
+        // From twice this on there is no float.
+        let kappa = kappa.min(8e307);
         // With a = 1 + sqrt(1 + 4 kappa^2), r is sqrt(a / (a - 2)). `less` is a - 2.
         let less = if kappa < 1e8 {
             let square = 4.0 * kappa * kappa;
