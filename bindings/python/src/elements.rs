@@ -294,6 +294,7 @@ impl Elements {
                 &grid,
                 &columns,
                 check,
+                entry.looks_once(),
                 |first, columns, out| entry.fill_each(elements, columns, first, Numbers::F64(out)),
             ),
             Out::F32(out) => fill_by_columns(
@@ -304,6 +305,7 @@ impl Elements {
                 &grid,
                 &columns,
                 check,
+                entry.looks_once(),
                 |first, columns, out| entry.fill_each(elements, columns, first, Numbers::F32(out)),
             ),
             Out::I64(out) => fill_by_columns(
@@ -314,6 +316,7 @@ impl Elements {
                 &grid,
                 &columns,
                 check,
+                entry.looks_once(),
                 |first, columns, out| entry.fill_each(elements, columns, first, Numbers::I64(out)),
             ),
             _ => Err(not_of(entry)),
@@ -422,6 +425,7 @@ impl Elements {
                     &grid,
                     &columns,
                     check,
+                    false,
                     |first, columns, out| match self
                         .elements
                         .integers_each(columns[0], columns[1], has_high, first, out)
