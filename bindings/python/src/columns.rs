@@ -120,26 +120,52 @@ impl Grid {
         }
     }
 
-    /// Gives `take` the values of all columns from place `position` on. They are in `values` meanwhile.
+    /// The same values without a copy, if they follow each other in an array of the type.
+    fn lent<'a, T: Number>(
+        &self,
+        column: &Column<'a, T>,
+        position: usize,
+        length: usize,
+    ) -> Option<&'a [T]> {
+        let Values::Own(numbers) = column.values else {
+            return None;
+        };
+        let mut wanted = 1;
+        for (length, step) in self.shape.iter().zip(column.steps).rev() {
+            if *length > 1 && *step != wanted {
+                return None;
+            }
+            wanted *= length;
+        }
+        numbers.get(position..position + length)
+    }
+
+    /// Gives `take` the values of all columns from place `position` on: the arrays themselves if it `looks_once`, and else copies
+    /// in `values`.
     fn with_values<T: Number, R>(
         &self,
         columns: &[Column<'_, T>],
         values: &mut [Vec<T>; MAX_COLUMNS],
-        position: usize,
-        length: usize,
+        (position, length): (usize, usize),
+        looks_once: bool,
         take: impl FnOnce(&[&[T]]) -> R,
     ) -> R {
-        for (column, values) in columns.iter().zip(&mut *values) {
-            values.resize(length, T::default());
-            self.copy(column, position, values);
+        let mut slices: [&[T]; MAX_COLUMNS] = [&[]; MAX_COLUMNS];
+        for ((column, values), slice) in columns.iter().zip(values).zip(&mut slices) {
+            let lent = self.lent(column, position, length);
+            *slice = lent.filter(|_| looks_once).unwrap_or_else(|| {
+                values.resize(length, T::default());
+                self.copy(column, position, values);
+                values
+            });
         }
-        let slices = values.each_ref().map(|values| &values[..]);
         take(&slices[..columns.len()])
     }
 }
 
 /// Fills `out`, whose elements have the parameters of their places in `columns`. With `check`, all are checked first, and a
-/// refused call leaves `out` as it was. `fill` checks what it uses: another thread of Python may have written to the arrays.
+/// refused call leaves `out` as it was. `fill` checks what it uses, since another thread of Python may have written to the
+/// arrays. If it does so at its only look at a value, it gets the arrays themselves, and else copies, which stay as they are.
 #[allow(clippy::too_many_arguments, reason = "two checks and two arrays")]
 pub(crate) fn fill_by_columns<T: Send, P: Number>(
     py: Python<'_>,
@@ -149,6 +175,7 @@ pub(crate) fn fill_by_columns<T: Send, P: Number>(
     grid: &Grid,
     columns: &[Column<'_, P>],
     check: Option<&CheckColumns<'_, P>>,
+    looks_once: bool,
     fill: impl Fn(u64, &[&[P]], &mut [T]) -> Result<(), ElementError> + Sync,
 ) -> PyResult<()> {
     let places = grid
@@ -167,7 +194,7 @@ pub(crate) fn fill_by_columns<T: Send, P: Number>(
             let mut values = Default::default();
             for position in (0..out.len()).step_by(AT_A_TIME) {
                 let length = AT_A_TIME.min(out.len() - position);
-                grid.with_values(columns, &mut values, position, length, check)?;
+                grid.with_values(columns, &mut values, (position, length), true, check)?;
             }
         }
         block.fill(out, threads, |position, first, piece| {
@@ -175,10 +202,10 @@ pub(crate) fn fill_by_columns<T: Send, P: Number>(
             for (number, piece) in piece.chunks_mut(AT_A_TIME).enumerate() {
                 let offset = number * AT_A_TIME;
                 let length = piece.len();
-                let made =
-                    grid.with_values(columns, &mut values, position + offset, length, |values| {
-                        fill(first + offset as u64, values, piece)
-                    });
+                let place = (position + offset, length);
+                let made = grid.with_values(columns, &mut values, place, looks_once, |values| {
+                    fill(first + offset as u64, values, piece)
+                });
                 if let Err(error) = made {
                     if let Ok(mut refused) = refused.lock() {
                         *refused = Some(error);

@@ -295,6 +295,7 @@ impl Elements {
                     &grid,
                     &columns,
                     check,
+                    entry.looks_once(),
                     |first, columns, out| {
                         entry.fill_each(elements, columns, first, Numbers::$kind(out))
                     },
@@ -400,6 +401,7 @@ impl Elements {
                     &grid,
                     &columns,
                     check,
+                    false,
                     |first, columns, out| match self
                         .elements
                         .integers_each(columns[0], columns[1], has_high, first, out)

@@ -1,6 +1,7 @@
 //! A run: every part that the options ask for, one after the other; its results, with the machine, the date and the version; and
 //! the same as JSON.
 
+use crate::figures::median;
 use crate::generators::{self, Generator, Request, Threads};
 use crate::harvest::{self, Footprint, Harvest};
 use crate::latency::{self, Latency};
@@ -272,6 +273,7 @@ fn throughput_json(one: &Measurement) -> Value {
         "ns_per_request": one.ns_per_request(),
         "spread": one.spread(),
         "unfairness": one.unfairness(),
+        "watts": (!one.watts.is_empty()).then(|| median(&one.watts)),
         "requests_per_second_by_round": one.totals(),
         "mean_requests_per_second_by_round_and_thread":
             one.rounds.iter().map(means).collect::<Vec<_>>(),

@@ -208,6 +208,7 @@ mod tests {
             threads,
             waits: false,
             rounds: vec![vec![speed; threads]; 3],
+            watts: Vec::new(),
         }
     }
 

@@ -3,6 +3,8 @@
 use crate::figures::{coefficient_of_variation, median, median_ratio, spread};
 use crate::generators::{Generator, Request, Threads};
 use indicatif::ProgressBar;
+use std::fs;
+use std::path::Path;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -38,6 +40,8 @@ pub struct Measurement {
     pub waits: bool,
     /// For each round the pace of each thread.
     pub rounds: Vec<Vec<Speed>>,
+    /// For each round the power of all processors, other programs included, in watts; empty where RAPL cannot be read.
+    pub watts: Vec<f64>,
 }
 
 /// How fast a thread was in a turn, in requests per second.
@@ -136,16 +140,55 @@ pub fn run(cases: &[Case<'_>], pace: Pace, bar: &ProgressBar) -> Vec<Measurement
             threads: case.threads,
             waits: case.threads > 1 && case.generator.threads == Threads::Waiting,
             rounds: Vec::with_capacity(pace.rounds),
+            watts: Vec::new(),
         })
         .collect();
+    let rapl = Path::new("/sys/class/powercap");
     for _ in 0..pace.rounds {
         for (case, measurement) in cases.iter().zip(&mut measurements) {
+            let (start, before) = (Instant::now(), energies(rapl));
             measurement.rounds.push(turn(case, pace.slice));
+            let used = joules(&before, &energies(rapl));
+            measurement
+                .watts
+                .extend(used.map(|used| used / start.elapsed().as_secs_f64()));
             bar.set_message(case.generator.name.clone());
             bar.inc(1);
         }
     }
     measurements
+}
+
+/// A counter of energy, and the number after which it begins again, in microjoules.
+type Energy = (u64, u64);
+
+/// The energy of each package of processors, by RAPL. Most virtual machines have none, and Linux lets root alone read it.
+fn energies(folder: &Path) -> Vec<Energy> {
+    let number = |name: &str, file: &str| {
+        let text = fs::read_to_string(folder.join(name).join(file)).ok()?;
+        text.trim().parse().ok()
+    };
+    // Parts of a package have names with a second number.
+    let package = |package: u32| {
+        let name = format!("intel-rapl:{package}");
+        Some((
+            number(&name, "energy_uj")?,
+            number(&name, "max_energy_range_uj")?,
+        ))
+    };
+    (0..).map_while(package).collect()
+}
+
+/// The energy between two looks; `None` if a counter was not there.
+fn joules(before: &[Energy], after: &[Energy]) -> Option<f64> {
+    if before.is_empty() || before.len() != after.len() {
+        return None;
+    }
+    let used = before.iter().zip(after).map(|((from, range), (to, _))| {
+        let passed = if to < from { *range } else { 0 };
+        (passed + to - from) as f64 / 1e6
+    });
+    Some(used.sum())
 }
 
 /// One turn: the speed of each thread.
@@ -277,6 +320,28 @@ mod tests {
     }
 
     #[test]
+    fn energy_is_the_sum_of_all_packages_and_missing_where_it_cannot_be_read() {
+        let folder = std::env::temp_dir().join(format!("bench-rapl-{}", std::process::id()));
+        let set = |package: &str, energy_uj: u64| {
+            let package = folder.join(package);
+            fs::create_dir_all(&package).unwrap();
+            fs::write(package.join("energy_uj"), format!("{energy_uj}\n")).unwrap();
+            fs::write(package.join("max_energy_range_uj"), "9000000\n").unwrap();
+        };
+        assert_eq!(joules(&energies(&folder), &energies(&folder)), None);
+        set("intel-rapl:0", 1_000_000);
+        set("intel-rapl:0:0", 1_000_000);
+        set("intel-rapl:1", 8_000_000);
+        let before = energies(&folder);
+        set("intel-rapl:0", 1_500_000);
+        set("intel-rapl:0:0", 1_400_000);
+        // Begun again.
+        set("intel-rapl:1", 1_000_000);
+        assert_eq!(joules(&before, &energies(&folder)), Some(2.5));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn all_cases_take_their_turn_in_every_round() {
         let turns = Arc::new(Mutex::new(Vec::new()));
         let noted = |name: &'static str| {
@@ -309,6 +374,7 @@ mod tests {
             threads: 1,
             waits,
             rounds: vec![vec![Speed { mean, usual }]; 3],
+            watts: Vec::new(),
         };
         let plain = measured(32, false, 1.0, 10.0);
         assert_eq!(measured(64, false, 2.0, 10.0).over(&plain), 2.0);

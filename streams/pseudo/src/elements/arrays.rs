@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use wellspring_cipher::Width;
+use wellspring_cipher::{SimdTask, Width};
 
 use crate::Algorithm;
 use crate::counter_function::{CounterFunction, FIRST_ELEMENT_ROW, MAX_BLOCK_BYTES};
@@ -269,6 +269,50 @@ pub(super) struct Words<'a> {
     used_blocks: u64,
     block: [u8; MAX_BLOCK_BYTES],
     used_bytes: usize,
+    near: Option<&'a mut dyn FirstBlock>,
+}
+
+/// Makes the first block that an element has for itself.
+trait FirstBlock {
+    fn copy(&mut self, blocks: &CounterFunction, kind: Kind, index: u64, block: &mut [u8]);
+}
+
+/// The first blocks of elements near each other. They follow each other in one row, and to make 16 of ChaCha at a time takes
+/// about as long as to make one. `WINDOW`, a power of two, is how many are made if the last element that needed one is in the
+/// same window.
+struct FirstBlocks<const WINDOW: usize> {
+    /// The element of the first block, and how many blocks there are.
+    first: u64,
+    count: u64,
+    bytes: [[u8; MAX_BLOCK_BYTES]; WINDOW],
+}
+
+impl<const WINDOW: usize> FirstBlocks<WINDOW> {
+    fn new() -> Self {
+        Self {
+            first: 0,
+            count: 0,
+            bytes: [[0; MAX_BLOCK_BYTES]; WINDOW],
+        }
+    }
+}
+
+impl<const WINDOW: usize> FirstBlock for FirstBlocks<WINDOW> {
+    fn copy(&mut self, blocks: &CounterFunction, kind: Kind, index: u64, block: &mut [u8]) {
+        let bytes = self.bytes.as_flattened_mut();
+        if index.wrapping_sub(self.first) >= self.count {
+            let window = |index| index / WINDOW as u64;
+            (self.first, self.count) = if self.count > 0 && window(index) == window(self.first) {
+                (window(index) * WINDOW as u64, WINDOW as u64)
+            } else {
+                (index, 1)
+            };
+            let made = &mut bytes[..self.count as usize * block.len()];
+            blocks.fill(kind.row_of_own_blocks(), self.first.into(), made);
+        }
+        let place = (index - self.first) as usize * block.len();
+        block.copy_from_slice(&bytes[place..][..block.len()]);
+    }
 }
 
 impl<'a> Words<'a> {
@@ -283,6 +327,7 @@ impl<'a> Words<'a> {
             used_blocks: 0,
             block: [0; MAX_BLOCK_BYTES],
             used_bytes: MAX_BLOCK_BYTES,
+            near: None,
         }
     }
 
@@ -300,8 +345,15 @@ impl<'a> Words<'a> {
     fn next_of_own_block(&mut self) -> u64 {
         let block = &mut self.block[..self.blocks.block_bytes()];
         if self.used_bytes >= block.len() {
-            let row = self.kind.row_of_own_blocks() + self.used_blocks;
-            self.blocks.fill(row, self.index.into(), block);
+            match &mut self.near {
+                Some(near) if self.used_blocks == 0 => {
+                    near.copy(self.blocks, self.kind, self.index, block);
+                }
+                _ => {
+                    let row = self.kind.row_of_own_blocks() + self.used_blocks;
+                    self.blocks.fill(row, self.index.into(), block);
+                }
+            }
             self.used_blocks += 1;
             self.used_bytes = 0;
         }
@@ -309,6 +361,27 @@ impl<'a> Words<'a> {
         word.copy_from_slice(&block[self.used_bytes..][..size_of::<u64>()]);
         self.used_bytes += size_of::<u64>();
         u64::from_le_bytes(word)
+    }
+
+    /// Passes over as many words.
+    #[inline(always)]
+    fn skip(&mut self, words: usize) {
+        let of_head = words.min(self.head.len());
+        self.head = &self.head[of_head..];
+        for _ in of_head..words {
+            self.next_of_own_block();
+        }
+    }
+
+    /// How many words were used, of a head of so many bytes and behind it.
+    #[inline(always)]
+    fn used(&self, head_bytes: usize) -> usize {
+        let own = if self.used_blocks == 0 {
+            0
+        } else {
+            (self.used_blocks as usize - 1) * self.blocks.block_bytes() + self.used_bytes
+        };
+        head_bytes / size_of::<u64>() - self.head.len() + own / size_of::<u64>()
     }
 
     /// A uniform number in [0, 1), a multiple of 2^-53.
@@ -335,16 +408,109 @@ impl Elements {
         out: &mut [T],
         mut draw: impl FnMut(&mut Words<'_>) -> T,
     ) -> Result<(), ElementError> {
+        let mut near = FirstBlocks::<16>::new();
         self.fill_from_words(kind.row(), first, out, |start, heads, out| {
             for (offset, (place, head)) in out.iter_mut().zip(heads).enumerate() {
                 let head: &[u8; HEAD_BYTES] = head;
                 let mut words = Words {
                     head: head.as_chunks().0,
+                    near: Some(&mut near),
                     ..Words::new(&self.blocks, kind, start.wrapping_add(offset as u64))
                 };
                 *place = draw(&mut words);
             }
         })
+    }
+
+    /// Fills `out` with elements that are found by rejection. `propose` takes words of an element, and gives its number, or a
+    /// proposal. `judge` makes a number of that, or NaN for another proposal: several at a time, at the width of registers that
+    /// it is compiled for. What `propose` stores stays with the element for its next proposal; it is NaN before the first.
+    #[inline(always)]
+    pub(super) fn fill_judged<const HEAD_BYTES: usize, const N: usize, T>(
+        &self,
+        kind: Kind,
+        first: u64,
+        out: &mut [T],
+        propose: impl Fn(&mut Words<'_>, &mut f64) -> Result<f64, [f64; N]>,
+        judge: impl Fn([f64; N]) -> f64 + Copy,
+        finish: impl Fn(f64) -> T,
+    ) -> Result<(), ElementError> {
+        let mut near = FirstBlocks::<JUDGED_AT_A_TIME>::new();
+        let mut proposals = [[0.0; JUDGED_AT_A_TIME]; N];
+        let mut judged = [0.0; JUDGED_AT_A_TIME];
+        self.fill_from_words(kind.row(), first, out, |start, heads, out| {
+            let (mut start, mut heads, mut rest) = (start, heads, out);
+            while !rest.is_empty() {
+                // Up to the end of a window of first blocks.
+                let window = JUDGED_AT_A_TIME - start as usize % JUDGED_AT_A_TIME;
+                let (out, after) = rest.split_at_mut(window.min(rest.len()));
+                // The places without a number, the words that their elements have used, and what they keep.
+                let mut open: [(usize, usize, f64); JUDGED_AT_A_TIME] =
+                    core::array::from_fn(|i| (i, 0, f64::NAN));
+                let mut count = out.len();
+                while count > 0 {
+                    let mut asked = 0;
+                    for i in 0..count {
+                        let (place, used, mut kept) = open[i];
+                        let head: &[u8; HEAD_BYTES] = &heads[place];
+                        let mut words = Words {
+                            head: head.as_chunks().0,
+                            near: Some(&mut near),
+                            ..Words::new(&self.blocks, kind, start.wrapping_add(place as u64))
+                        };
+                        words.skip(used);
+                        match propose(&mut words, &mut kept) {
+                            Ok(number) => out[place] = finish(number),
+                            Err(proposal) => {
+                                for (column, number) in proposals.iter_mut().zip(proposal) {
+                                    column[asked] = number;
+                                }
+                                open[asked] = (place, words.used(HEAD_BYTES), kept);
+                                asked += 1;
+                            }
+                        }
+                    }
+                    self.width.run(Judge {
+                        proposals: &proposals,
+                        judged: &mut judged[..asked],
+                        judge,
+                    });
+                    count = 0;
+                    for (i, judged) in judged[..asked].iter().enumerate() {
+                        let element = open[i];
+                        out[element.0] = finish(*judged);
+                        // It is overwritten if its number was accepted.
+                        open[count] = element;
+                        count += usize::from(judged.is_nan());
+                    }
+                }
+                start = start.wrapping_add(out.len() as u64);
+                heads = &heads[out.len()..];
+                rest = after;
+            }
+        })
+    }
+}
+
+/// Proposals that are judged at a time: eight registers of AVX-512.
+const JUDGED_AT_A_TIME: usize = 64;
+
+/// Judges proposals, each in its place of all columns.
+struct Judge<'a, const N: usize, F> {
+    proposals: &'a [[f64; JUDGED_AT_A_TIME]; N],
+    judged: &'a mut [f64],
+    judge: F,
+}
+
+impl<const N: usize, F: Fn([f64; N]) -> f64> SimdTask for Judge<'_, N, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let length = self.judged.len().min(JUDGED_AT_A_TIME);
+        for (i, judged) in self.judged[..length].iter_mut().enumerate() {
+            *judged = (self.judge)(self.proposals.each_ref().map(|column| column[i]));
+        }
     }
 }
 

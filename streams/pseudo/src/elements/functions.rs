@@ -112,6 +112,7 @@ fn scaled(number: f64, exponent: i64) -> f64 {
 }
 
 /// The angle from 0 to pi / 2 whose tangent is `x` >= 0, to within 2 units in the last place (the C library of FreeBSD).
+#[inline(always)]
 pub(super) fn atan(x: f64) -> f64 {
     const COEFFICIENTS: [f64; 11] = [
         3.333_333_333_333_293e-1,
@@ -126,25 +127,26 @@ pub(super) fn atan(x: f64) -> f64 {
         -3.653_157_274_421_691_6e-2,
         1.628_582_011_536_578_2e-2,
     ];
-    // The angle of a point nearby, and the tangent of the angle between the two.
-    let (near, t) = if x < 0.4375 {
-        (0.0, x)
+    // The angle of a point nearby, and the tangent of the angle between the two: one division for all, without a branch.
+    let (near, above, below) = if x < 0.4375 {
+        (0.0, x, 1.0)
     } else if x < 0.6875 {
-        (0.463_647_609_000_806_1, (2.0 * x - 1.0) / (2.0 + x))
+        (0.463_647_609_000_806_1, 2.0 * x - 1.0, 2.0 + x)
     } else if x < 1.1875 {
-        (core::f64::consts::FRAC_PI_4, (x - 1.0) / (x + 1.0))
+        (core::f64::consts::FRAC_PI_4, x - 1.0, x + 1.0)
     } else if x < 2.4375 {
-        (0.982_793_723_247_329, (x - 1.5) / (1.0 + 1.5 * x))
+        (0.982_793_723_247_329, x - 1.5, 1.0 + 1.5 * x)
     } else {
-        (core::f64::consts::FRAC_PI_2, -1.0 / x)
+        (core::f64::consts::FRAC_PI_2, -1.0, x)
     };
+    let t = above / below;
     let z = t * t;
     let series = COEFFICIENTS.iter().rev().fold(0.0, |sum, c| c + z * sum);
     near + (t - t * (z * series))
 }
 
 /// ln k! - ((k + 1/2) ln k - k + ln(2 pi) / 2) for an integer `k` >= 1: the error of Stirling's formula.
-fn stirling_error(k: f64) -> f64 {
+pub(super) fn stirling_error(k: f64) -> f64 {
     const UP_TO_15: [f64; 16] = [
         0.0,
         0.081_061_466_795_327_26,
@@ -172,6 +174,7 @@ fn stirling_error(k: f64) -> f64 {
 }
 
 /// x ln(x / mean) - x + mean for `x` > 0 and `mean` > 0.
+#[inline(always)]
 fn deviance(x: f64, mean: f64) -> f64 {
     let d = (x - mean) / mean;
     mean * ((1.0 + d) * ln_1p(d) - d)
@@ -180,10 +183,14 @@ fn deviance(x: f64, mean: f64) -> f64 {
 /// The logarithm of the probability of `k` for the Poisson distribution with this mean (C. Loader, "Fast and accurate
 /// computation of binomial probabilities", 2000).
 pub(super) fn ln_poisson(k: f64, mean: f64) -> f64 {
-    if k == 0.0 {
-        return -mean;
-    }
-    -stirling_error(k) - deviance(k, mean) - HALF_LN_2_PI - 0.5 * ln(k)
+    ln_poisson_by(k, mean, stirling_error(k))
+}
+
+/// The same with the error of Stirling's formula for `k`, which is looked up in a table.
+#[inline(always)]
+pub(super) fn ln_poisson_by(k: f64, mean: f64, error: f64) -> f64 {
+    let above_0 = -error - deviance(k, mean) - HALF_LN_2_PI - 0.5 * ln(k);
+    if k == 0.0 { -mean } else { above_0 }
 }
 
 /// The logarithm of the probability of `k` out of `n` for the binomial distribution with 0 < `p` < 1 and q = 1 - p; without

@@ -239,6 +239,32 @@ fn words_of_neighbours_share_no_word() {
 }
 
 #[test]
+fn words_of_near_elements_are_the_same_words() {
+    for algorithm in FUNCTIONS {
+        let elements = Elements::new(algorithm, 7, &[]).unwrap();
+        for (first, step) in [(0, 1), (5, 3), (1 << 40, 40), (u64::MAX - 99, 1)] {
+            let mut out = [0; 100];
+            let mut index = first;
+            let draw = |words: &mut Words<'_>| {
+                let is_asked = (index - first).is_multiple_of(step);
+                index = index.wrapping_add(1);
+                let last = if is_asked { 12 } else { 1 };
+                (0..last).fold(0, |_, _| words.next_u64())
+            };
+            elements
+                .fill_each::<8, _>(Kind::Gamma, first, &mut out, draw)
+                .unwrap();
+            for (place, index) in out.iter().zip(first..=u64::MAX).step_by(step as usize) {
+                let mut words = Words::new(&elements.blocks, Kind::Gamma, index);
+                // The head had one word.
+                let own = (1..12).fold(0, |_, _| words.next_u64());
+                assert_eq!(*place, own, "{algorithm} {index}");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_array_ends_at_the_last_index() {
     for algorithm in FUNCTIONS {
         let elements = Elements::new(algorithm, 7, &[]).unwrap();

@@ -442,11 +442,12 @@ impl Sealed for Gamma {
                 i += 1;
                 x
             })?;
-            elements.width.run(FinishEach {
-                numbers: out,
-                others: [&us],
-                finish: |x, [u]: [f64; 1]| scale * (x * exp(standard.root(u))),
-            });
+            elements.width.run(FinishEach(
+                out,
+                [&us],
+                #[inline(always)]
+                |x, [u]: [f64; 1]| scale * (x * exp(standard.root(u))),
+            ));
         }
         Ok(())
     }
@@ -458,20 +459,18 @@ drawn!(each Gamma, f64, Gamma, 32);
 const FINISHED_AT_A_TIME: usize = 256;
 
 /// Makes numbers of parts that lie in several arrays, at the width of registers that it is compiled for.
-struct FinishEach<'a, const N: usize, F> {
-    numbers: &'a mut [f64],
-    others: [&'a [f64; FINISHED_AT_A_TIME]; N],
-    finish: F,
-}
+/// Functions that are not inlined have no registers of this width.
+struct FinishEach<'a, const N: usize, F>(&'a mut [f64], [&'a [f64; FINISHED_AT_A_TIME]; N], F);
 
 impl<const N: usize, F: Fn(f64, [f64; N]) -> f64> SimdTask for FinishEach<'_, N, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let length = self.numbers.len().min(FINISHED_AT_A_TIME);
-        for (i, number) in self.numbers[..length].iter_mut().enumerate() {
-            *number = (self.finish)(*number, self.others.map(|part| part[i]));
+        let Self(numbers, others, finish) = self;
+        let length = numbers.len().min(FINISHED_AT_A_TIME);
+        for (i, number) in numbers[..length].iter_mut().enumerate() {
+            *number = finish(*number, others.map(|part| part[i]));
         }
     }
 }
@@ -625,11 +624,12 @@ impl Sealed for Beta {
                 i += 1;
                 x
             })?;
-            elements.width.run(FinishEach {
-                numbers: out,
-                others: [&us, &ys, &vs],
-                finish: |x, [u, y, v]: [f64; 3]| Self::quotient((x, a.root(u)), (y, b.root(v))),
-            });
+            elements.width.run(FinishEach(
+                out,
+                [&us, &ys, &vs],
+                #[inline(always)]
+                |x, [u, y, v]: [f64; 3]| Self::quotient((x, a.root(u)), (y, b.root(v))),
+            ));
         }
         Ok(())
     }

@@ -11,7 +11,9 @@ use super::table::{BINOMIAL, CHOICE, GEOMETRIC, POISSON};
 use super::{ElementError, Elements};
 use super::{drawn, in_groups};
 use crate::elements::arrays::{Kind, Words};
-use crate::elements::functions::{exp, ln, ln_1p, ln_binomial, ln_poisson, sqrt};
+use crate::elements::functions::{
+    exp, ln, ln_1p, ln_binomial, ln_poisson, ln_poisson_by, sqrt, stirling_error,
+};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -77,12 +79,21 @@ impl Geometric {
 
 drawn!(Geometric, i64, Geometric, 8);
 
-/// Compares a uniform number with the probabilities of 0, 1, 2 .. in turn. `first` is the probability of 0. `ratio` gives the
-/// probability of a number, its argument, divided by the probability of the number below.
+/// Compares a uniform number with the probabilities of 0, 1, 2 .. in turn. `known` has the first ones of them, at least one.
+/// `ratio` gives the probability of a number, its argument, divided by the probability of the number below.
 #[inline(always)]
-pub(super) fn inverted(words: &mut Words<'_>, first: f64, ratio: impl Fn(f64) -> f64) -> f64 {
+pub(super) fn inverted(words: &mut Words<'_>, known: &[f64], ratio: impl Fn(f64) -> f64) -> f64 {
     loop {
-        let (mut rest, mut probability, mut k) = (words.next_uniform(), first, 0.0);
+        let (mut rest, mut probability, mut k) = (words.next_uniform(), 0.0, 0.0);
+        for one in known {
+            probability = *one;
+            if rest < probability {
+                return k;
+            }
+            rest -= probability;
+            k += 1.0;
+        }
+        probability *= ratio(k);
         while rest >= probability && k < LAST_INVERTED {
             rest -= probability;
             k += 1.0;
@@ -145,24 +156,39 @@ impl Hat {
         mut ln_probability: impl FnMut(f64) -> f64,
     ) -> f64 {
         loop {
+            let (k, v, edge) = self.propose(words, last);
+            if self.is_accepted_at_once(v, edge)
+                || self.ln_share(v, edge) + ln_height() <= ln_probability(k)
+            {
+                return k;
+            }
+        }
+    }
+
+    /// An integer from 0 to `last`, a uniform number, and the distance from the nearer end of the first one.
+    #[inline(always)]
+    fn propose(&self, words: &mut Words<'_>, last: f64) -> (f64, f64, f64) {
+        loop {
             let u = words.next_uniform() - 0.5;
             let v = words.next_positive();
             let edge = 0.5 - u.abs();
             let x = (2.0 * self.a / edge + self.b) * u + self.c;
-            // At the edge itself x is infinite.
-            if !(0.0..last + 1.0).contains(&x) {
-                continue;
-            }
-            // Floats from 2^63 on are integers, and are not asked for.
-            let k = x as i64 as f64;
-            if edge >= 0.07 && v <= self.squeeze {
-                return k;
-            }
-            let hat = self.a / (edge * edge) + self.b;
-            if ln(v / hat) + ln_height() <= ln_probability(k) {
-                return k;
+            // At the edge itself x is infinite. Floats from 2^63 on are integers, and are not asked for.
+            if (0.0..last + 1.0).contains(&x) {
+                return (x as i64 as f64, v, edge);
             }
         }
+    }
+
+    #[inline(always)]
+    fn is_accepted_at_once(&self, v: f64, edge: f64) -> bool {
+        edge >= 0.07 && v <= self.squeeze
+    }
+
+    /// The logarithm of the uniform number's share of the hat.
+    #[inline(always)]
+    fn ln_share(&self, v: f64, edge: f64) -> f64 {
+        ln(v / (self.a / (edge * edge) + self.b))
     }
 }
 
@@ -284,7 +310,7 @@ impl Binomial {
         let k = if let Some(hat) = self.hat {
             hat.draw(words, n, ln_height, ln_probability)
         } else {
-            inverted(words, self.first, |k| (n + 1.0 - k) / k * chance.odds)
+            inverted(words, &[self.first], |k| (n + 1.0 - k) / k * chance.odds)
         };
         if chance.is_mirrored { n - k } else { k }
     }
@@ -347,17 +373,47 @@ impl Poisson {
         Self {
             mean,
             first: if is_inverted { exp(-mean) } else { 0.0 },
-            hat: (!is_inverted).then(|| {
-                let b = 0.931 + 2.53 * sqrt(mean);
-                Hat {
-                    a: -0.059 + 0.024_83 * b,
-                    b,
-                    c: mean + 0.43,
-                    squeeze: 0.9277 - 3.6224 / (b - 2.0),
-                }
-            }),
+            hat: (!is_inverted).then(|| Self::hat(mean)),
         }
     }
+
+    #[inline(always)]
+    fn hat(mean: f64) -> Hat {
+        let b = 0.931 + 2.53 * sqrt(mean);
+        Hat {
+            a: -0.059 + 0.024_83 * b,
+            b,
+            c: mean + 0.43,
+            squeeze: 0.9277 - 3.6224 / (b - 2.0),
+        }
+    }
+
+    /// A number of this mean, or a proposal for [`judge`](Self::judge).
+    #[inline(always)]
+    pub(super) fn propose(mean: f64, words: &mut Words<'_>) -> Result<f64, [f64; 5]> {
+        let own = Self::of([mean]);
+        let Some(hat) = own.hat else {
+            return Ok(own.draw_inverted(words) as f64);
+        };
+        let (k, v, edge) = hat.propose(words, Self::LAST);
+        if hat.is_accepted_at_once(v, edge) {
+            Ok(k)
+        } else {
+            Err([mean, k, v, edge, stirling_error(k)])
+        }
+    }
+
+    /// The number of a proposal, or NaN if it is rejected.
+    #[inline(always)]
+    pub(super) fn judge([mean, k, v, edge, error]: [f64; 5]) -> f64 {
+        let hat = Self::hat(mean);
+        let is_below =
+            hat.ln_share(v, edge) + Self::ln_height(hat) <= ln_poisson_by(k, mean, error);
+        if is_below { k } else { f64::NAN }
+    }
+
+    /// The largest float below 2^63.
+    const LAST: f64 = 9_223_372_036_854_774_784.0;
 
     /// A number of any mean.
     #[inline(always)]
@@ -373,7 +429,7 @@ impl Poisson {
 
     #[inline(always)]
     fn draw_inverted(&self, words: &mut Words<'_>) -> i64 {
-        inverted(words, self.first, |k| self.mean / k) as i64
+        inverted(words, &[self.first], |k| self.mean / k) as i64
     }
 
     #[inline(always)]
@@ -383,11 +439,10 @@ impl Poisson {
         ln_height: impl Fn() -> f64,
         ln_probability: impl FnMut(f64) -> f64,
     ) -> i64 {
-        // The largest float below 2^63.
-        let last = 9_223_372_036_854_774_784.0;
-        hat.draw(words, last, ln_height, ln_probability) as i64
+        hat.draw(words, Self::LAST, ln_height, ln_probability) as i64
     }
 
+    #[inline(always)]
     fn ln_height(hat: Hat) -> f64 {
         ln(1.1239 + 1.1328 / (hat.b - 3.4))
     }

@@ -11,7 +11,7 @@ use super::private::Sealed;
 use super::table::{
     DIRICHLET, MULTINOMIAL, MULTIVARIATE_HYPERGEOMETRIC, MULTIVARIATE_NORMAL, SPHERE, SUBSETS,
 };
-use super::urns::Hypergeometric;
+use super::urns::{Hypergeometric, Urn};
 use super::{ElementError, Elements};
 use crate::elements::arrays::Kind;
 use crate::elements::functions::{exp, ln, sqrt};
@@ -222,7 +222,7 @@ impl Sealed for Multinomial {
 
     fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
         let (mut column, mut left) = (0, self.n);
-        let mut seen = Seen::new(self, out.len());
+        let mut seen = Seen::new(self.chances.len(), self.n, out.len());
         elements.fill_each::<32, _>(Kind::Multinomial, first, out, |words| {
             if column == self.chances.len() {
                 (column, left) = (0, self.n);
@@ -231,9 +231,12 @@ impl Sealed for Multinomial {
             let count = match chance {
                 // With more than 2^53 trials, rounding may make it one too many.
                 Some(chance) if left > 0 => {
-                    let known = seen.get(column, left, chance);
+                    let known = seen.get(column, left, || Count {
+                        binomial: Binomial::of(left as f64, chance),
+                        ln_height: Cell::new(None),
+                    });
                     let ln_height = || known.ln_height();
-                    (known.count.draw(words, ln_height) as i64).min(left)
+                    (known.binomial.draw(words, ln_height) as i64).min(left)
                 }
                 _ => left,
             };
@@ -244,30 +247,44 @@ impl Sealed for Multinomial {
     }
 }
 
+/// The count of a column of multinomial rows.
+struct Count {
+    binomial: Binomial,
+    ln_height: Cell<Option<f64>>,
+}
+
+impl Count {
+    fn ln_height(&self) -> f64 {
+        self.ln_height.get().unwrap_or_else(|| {
+            let made = self.binomial.ln_height();
+            self.ln_height.set(Some(made));
+            made
+        })
+    }
+}
+
 /// The distributions of counts that came before. Rows ask for the same ones again, since about as many trials are left at a
 /// column in each row, and to look one up takes a tenth of the time to make one.
-struct Seen {
-    places: Vec<Option<Known>>,
+struct Seen<D> {
+    places: Vec<Option<Known<D>>>,
     columns: usize,
 }
 
 /// The distribution of the count of a column, if so many trials are left.
-struct Known {
+struct Known<D> {
     column: usize,
     left: i64,
-    count: Binomial,
-    ln_height: Cell<Option<f64>>,
+    count: D,
 }
 
-impl Seen {
+impl<D> Seen<D> {
     /// Half a megabyte, which stays in the second cache.
     const MOST_PLACES: usize = 4096;
 
-    /// Places for the distributions of so many numbers.
-    fn new(rows: &Multinomial, numbers: usize) -> Self {
-        let columns = rows.chances.len();
+    /// Places for the distributions of so many numbers: rows of `columns`, whose sum is `n`.
+    fn new(columns: usize, n: i64, numbers: usize) -> Self {
         // Six standard deviations of the trials that are left in each column. If those are more, few come twice.
-        let usual = columns as f64 * 3.0 * sqrt(rows.n as f64);
+        let usual = columns as f64 * 3.0 * sqrt(n as f64);
         let places = if usual <= Self::MOST_PLACES as f64 {
             numbers.clamp(1, Self::MOST_PLACES).next_power_of_two()
         } else {
@@ -282,32 +299,22 @@ impl Seen {
     }
 
     #[inline(always)]
-    fn get(&mut self, column: usize, left: i64, chance: Chance) -> &Known {
+    fn get(&mut self, column: usize, left: i64, make: impl FnOnce() -> D) -> &D {
         let number = (left as usize)
             .wrapping_mul(self.columns)
             .wrapping_add(column);
         let place = number & (self.places.len() - 1);
         let known = &mut self.places[place];
-        let is_same = |known: &&mut Known| known.column == column && known.left == left;
+        let is_same = |known: &&mut Known<D>| known.column == column && known.left == left;
         if known.as_mut().filter(is_same).is_none() {
             *known = None;
         }
-        known.get_or_insert_with(|| Known {
+        let known = known.get_or_insert_with(|| Known {
             column,
             left,
-            count: Binomial::of(left as f64, chance),
-            ln_height: Cell::new(None),
-        })
-    }
-}
-
-impl Known {
-    fn ln_height(&self) -> f64 {
-        self.ln_height.get().unwrap_or_else(|| {
-            let made = self.count.ln_height();
-            self.ln_height.set(Some(made));
-            made
-        })
+            count: make(),
+        });
+        &known.count
     }
 }
 
@@ -364,13 +371,17 @@ impl Sealed for MultivariateHypergeometric {
 
     fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
         let (mut column, mut left) = (0, self.sample);
+        let mut seen = Seen::new(self.colors.len(), self.sample as i64, out.len());
         elements.fill_each::<32, _>(Kind::MultivariateHypergeometric, first, out, |words| {
             if column == self.colors.len() {
                 (column, left) = (0, self.sample);
             }
             let (balls, behind) = self.colors[column];
+            let known = seen.get(column, left as i64, || {
+                Urn::of(Hypergeometric::of([balls, behind, left]))
+            });
+            let count = known.draw(words);
             column += 1;
-            let count = Hypergeometric::of([balls, behind, left]).draw(words);
             left -= count as f64;
             count
         })

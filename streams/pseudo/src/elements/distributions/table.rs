@@ -600,6 +600,12 @@ impl Entry {
         made
     }
 
+    /// Whether [`fill_each`](Self::fill_each) uses the value that it checked, and does not look at it again.
+    #[must_use]
+    pub fn looks_once(&self) -> bool {
+        self.fill_checks
+    }
+
     /// Checks columns of values, one for each parameter.
     ///
     /// # Errors

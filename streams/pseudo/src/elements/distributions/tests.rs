@@ -373,7 +373,7 @@ fn extreme_parameters_come_to_an_end_and_stay_in_range() {
             all(&distribution.unwrap(), 0.0, |x| *x >= 0.0);
         }
     }
-    for kappa in [0.0, 1e-300, 1e-9, 1e-7, 1e-3, 1e7, 1e9, 1e300] {
+    for kappa in [0.0, 1e-300, 1e-9, 1e-7, 1e-3, 1e7, 1e9, 1e300, f64::MAX] {
         for mu in [0.0, 3.1, -3.1, 1e300] {
             all(&VonMises::new(mu, kappa).unwrap(), 0.0, |x| {
                 x.abs() <= core::f64::consts::PI

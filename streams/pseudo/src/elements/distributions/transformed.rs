@@ -418,6 +418,8 @@ impl VonMises {
     }
 
     pub(super) fn of([mu, kappa]: [f64; 2]) -> Self {
+        // From twice this on there is no float.
+        let kappa = kappa.min(8e307);
         // With a = 1 + sqrt(1 + 4 kappa^2), r is sqrt(a / (a - 2)). `less` is a - 2.
         let less = if kappa < 1e8 {
             let square = 4.0 * kappa * kappa;
@@ -436,33 +438,75 @@ impl VonMises {
     #[inline(always)]
     fn draw(self, words: &mut Words<'_>) -> f64 {
         loop {
-            // A point in a circle: twice its angle is uniform, and has this cosine without a function of angles.
+            let angle = self.judge(self.propose(words));
+            if !angle.is_nan() {
+                return angle;
+            }
+        }
+    }
+
+    /// A point in a circle: twice its angle is uniform, and has a cosine without a function of angles. Then a uniform number.
+    #[inline(always)]
+    fn propose(self, words: &mut Words<'_>) -> [f64; 3] {
+        loop {
             let x = 2.0 * words.next_uniform() - 1.0;
             let y = 2.0 * words.next_uniform() - 1.0;
-            let square = x * x + y * y;
-            if square > 1.0 || x == 0.0 {
+            if x * x + y * y > 1.0 || x == 0.0 {
                 continue;
             }
-            let (above, below) = (2.0 * x * x / square, 2.0 * y * y / square);
-            // 1 less the cosine of the angle.
-            let mut fall = below;
-            if self.kappa >= UNIFORM_BELOW {
-                fall = self.excess * below / (self.excess + above);
-                let c = self.kappa * (self.excess + fall);
-                let u = words.next_positive();
-                if c * (2.0 - c) - u <= 0.0 && ln(c / u) + 1.0 - c < 0.0 {
-                    continue;
-                }
-            }
-            let angle = 2.0 * atan(sqrt(fall / (2.0 - fall)));
-            return wrapped(self.mu + if x < 0.0 { -angle } else { angle });
+            let is_uniform = self.kappa < UNIFORM_BELOW;
+            let u = if is_uniform {
+                1.0
+            } else {
+                words.next_positive()
+            };
+            return [x, y, u];
         }
+    }
+
+    /// The angle of a proposal, or NaN if it is rejected.
+    #[inline(always)]
+    fn judge(self, [x, y, u]: [f64; 3]) -> f64 {
+        let square = x * x + y * y;
+        let (above, below) = (2.0 * x * x / square, 2.0 * y * y / square);
+        // 1 less the cosine of the angle.
+        let near = self.excess * below / (self.excess + above);
+        let c = self.kappa * (self.excess + near);
+        // Both sides are computed: several proposals are judged at a time.
+        let is_rejected = (c * (2.0 - c) - u <= 0.0) & (ln(c / u) + 1.0 - c < 0.0);
+        let is_uniform = self.kappa < UNIFORM_BELOW;
+        let fall = if is_uniform { below } else { near };
+        let angle = 2.0 * atan(sqrt(fall / (2.0 - fall)));
+        let angle = wrapped(self.mu + if x < 0.0 { -angle } else { angle });
+        if is_rejected & !is_uniform {
+            f64::NAN
+        } else {
+            angle
+        }
+    }
+}
+
+impl Sealed for VonMises {
+    type Number = f64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+        let own = *self;
+        elements.fill_judged::<32, 3, _>(
+            Kind::VonMises,
+            first,
+            out,
+            |words, _| Err(own.propose(words)),
+            #[inline(always)]
+            |proposal| own.judge(proposal),
+            |angle| angle,
+        )
     }
 }
 
 use core::f64::consts::{PI, TAU};
 
 /// The angle between -pi and pi of an angle between -2 pi and 2 pi.
+#[inline(always)]
 fn wrapped(angle: f64) -> f64 {
     if angle > PI {
         (angle - TAU).max(-PI)
@@ -473,7 +517,7 @@ fn wrapped(angle: f64) -> f64 {
     }
 }
 
-drawn!(VonMises, f64, VonMises, 32);
+drawn!(each VonMises, f64, VonMises, 32);
 
 /// The Wald or inverse Gaussian distribution (J. R. Michael, W. R. Schucany, R. W. Haas, "Generating random variates using
 /// transformations with multiple roots", 1976).

@@ -139,15 +139,19 @@ impl Hypergeometric {
             0.0
         } else if self.is_inverted {
             // The common balls are at least as many as the sample: 0 is possible.
-            let (rare, common, sample) = (self.rare, self.common, self.sample);
-            inverted(words, self.first, |k| {
-                let left = (rare + 1.0 - k).max(0.0) * (sample + 1.0 - k).max(0.0);
-                left / (k * (common - sample + k))
-            })
+            inverted(words, &[self.first], |k| self.ratio(k))
         } else {
-            Self::draw_rejected(words, self.rejection(), |k| self.ln_probability(k))
+            Self::draw_rejected(words, &self.rejection(), |k| self.ln_probability(k))
         };
         self.counted(k)
+    }
+
+    /// The probability of a count divided by the probability of the count below.
+    #[inline(always)]
+    fn ratio(&self, k: f64) -> f64 {
+        let (rare, common, sample) = (self.rare, self.common, self.sample);
+        let left = (rare + 1.0 - k).max(0.0) * (sample + 1.0 - k).max(0.0);
+        left / (k * (common - sample + k))
     }
 
     /// The count of good balls, of the count of rare ones in the sample.
@@ -184,7 +188,7 @@ impl Hypergeometric {
     #[inline(always)]
     fn draw_rejected(
         words: &mut Words<'_>,
-        rejection: Rejection,
+        rejection: &Rejection,
         mut ln_probability: impl FnMut(f64) -> f64,
     ) -> f64 {
         let Rejection {
@@ -192,7 +196,7 @@ impl Hypergeometric {
             width,
             end,
             highest,
-        } = rejection;
+        } = *rejection;
         loop {
             let u = words.next_positive();
             let x = center + width * (words.next_uniform() - 0.5) / u;
@@ -220,6 +224,46 @@ struct Rejection {
     highest: f64,
 }
 
+/// An urn with what many counts use again.
+pub(super) struct Urn {
+    urn: Hypergeometric,
+    rejection: Option<Rejection>,
+    /// The probabilities of 0, 1, 2 .., where counts are inverted.
+    probabilities: [f64; 16],
+}
+
+impl Urn {
+    pub(super) fn of(urn: Hypergeometric) -> Self {
+        let is_rejected = !urn.is_constant() && !urn.is_inverted;
+        let mut probabilities = [urn.first; 16];
+        for k in 1..probabilities.len() {
+            probabilities[k] = probabilities[k - 1] * urn.ratio(k as f64);
+        }
+        Self {
+            urn,
+            rejection: is_rejected.then(|| urn.rejection()),
+            probabilities,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn draw(&self, words: &mut Words<'_>) -> i64 {
+        let urn = self.urn;
+        if let Some(rejection) = &self.rejection {
+            let ln_probability = |k| urn.ln_probability(k);
+            urn.counted(Hypergeometric::draw_rejected(
+                words,
+                rejection,
+                ln_probability,
+            ))
+        } else if urn.is_constant() {
+            urn.counted(0.0)
+        } else {
+            urn.counted(inverted(words, &self.probabilities, |k| urn.ratio(k)))
+        }
+    }
+}
+
 impl Sealed for Hypergeometric {
     type Number = i64;
 
@@ -232,7 +276,7 @@ impl Sealed for Hypergeometric {
         let (rejection, mut remembered) = (own.rejection(), Remembered::new(out.len()));
         elements.fill_each::<32, _>(Kind::Hypergeometric, first, out, |words| {
             let ln_probability = |k| remembered.get(k, |k| own.ln_probability(k));
-            own.counted(Self::draw_rejected(words, rejection, ln_probability))
+            own.counted(Self::draw_rejected(words, &rejection, ln_probability))
         })
     }
 }
@@ -340,12 +384,38 @@ impl NegativeBinomial {
 
     #[inline(always)]
     fn draw(self, words: &mut Words<'_>) -> i64 {
-        let mean = self.odds * self.successes.draw(words);
-        Poisson::of([mean.min(Poisson::MAX_MEAN)]).draw(words)
+        Poisson::of([self.mean(words)]).draw(words)
+    }
+
+    #[inline(always)]
+    fn mean(self, words: &mut Words<'_>) -> f64 {
+        (self.odds * self.successes.draw(words)).min(Poisson::MAX_MEAN)
     }
 }
 
-drawn!(NegativeBinomial, i64, NegativeBinomial, 64);
+impl Sealed for NegativeBinomial {
+    type Number = i64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
+        let own = *self;
+        elements.fill_judged::<64, 5, _>(
+            Kind::NegativeBinomial,
+            first,
+            out,
+            |words, mean| {
+                if mean.is_nan() {
+                    *mean = own.mean(words);
+                }
+                Poisson::propose(*mean, words)
+            },
+            #[inline(always)]
+            |proposal| Poisson::judge(proposal),
+            |k| k as i64,
+        )
+    }
+}
+
+drawn!(each NegativeBinomial, i64, NegativeBinomial, 64);
 
 /// The distribution of the logarithmic series (A. W. Kemp, "Efficient generation of logarithmically distributed pseudo-random
 /// variables", 1981).
@@ -429,27 +499,63 @@ impl Zipf {
 
     #[inline(always)]
     fn draw(self, words: &mut Words<'_>) -> i64 {
-        if self.above_1 >= 1024.0 {
+        if self.is_always_1() {
             return 1;
         }
         loop {
-            let u = words.next_uniform();
-            let v = words.next_uniform();
-            // From `rest`, where x is 2^63, up to 1.
-            let u = u * self.rest + (1.0 - u);
-            let x = exp(-ln(u) / self.above_1);
-            if x >= 9_223_372_036_854_775_808.0 {
-                continue;
+            let k = self.judge(Self::propose(words));
+            if !k.is_nan() {
+                return k as i64;
             }
-            let k = (x as i64).max(1);
-            let x = k as f64;
-            // (1 + 1 / x)^above_1, less 1.
-            let t = exp_m1(self.above_1 * ln_1p(1.0 / x));
-            if v * x * t / self.b_less_1 <= (1.0 + t) / self.b {
-                return k;
-            }
+        }
+    }
+
+    fn is_always_1(self) -> bool {
+        self.above_1 >= 1024.0
+    }
+
+    #[inline(always)]
+    fn propose(words: &mut Words<'_>) -> [f64; 2] {
+        let u = words.next_uniform();
+        [u, words.next_uniform()]
+    }
+
+    /// The number of a proposal, or NaN if it is rejected.
+    #[inline(always)]
+    fn judge(self, [u, v]: [f64; 2]) -> f64 {
+        // From `rest`, where x is 2^63, up to 1.
+        let u = u * self.rest + (1.0 - u);
+        let x = exp(-ln(u) / self.above_1);
+        let is_integer = x < 9_223_372_036_854_775_808.0;
+        let k = (x as i64).max(1) as f64;
+        // (1 + 1 / k)^above_1, less 1.
+        let t = exp_m1(self.above_1 * ln_1p(1.0 / k));
+        if is_integer & (v * k * t / self.b_less_1 <= (1.0 + t) / self.b) {
+            k
+        } else {
+            f64::NAN
         }
     }
 }
 
-drawn!(Zipf, i64, Zipf, 16);
+impl Sealed for Zipf {
+    type Number = i64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
+        let own = *self;
+        if own.is_always_1() {
+            return elements.fill_each::<16, _>(Kind::Zipf, first, out, |words| own.draw(words));
+        }
+        elements.fill_judged::<16, 2, _>(
+            Kind::Zipf,
+            first,
+            out,
+            |words, _| Err(Self::propose(words)),
+            #[inline(always)]
+            |proposal| own.judge(proposal),
+            |k| k as i64,
+        )
+    }
+}
+
+drawn!(each Zipf, i64, Zipf, 16);

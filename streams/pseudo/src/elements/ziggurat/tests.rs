@@ -27,7 +27,7 @@ fn check_layers<D: Density>(area: f64, density: impl Fn(f64) -> f64) {
         // Roundings add up from layer to layer; in one of 1024 layers this much changes probabilities
         // by 10^-10.
         assert!(error.abs() < 1e-7, "layer {i}: area is off by {error}");
-        let ours = D::at(edges[i]) / density(edges[i]) - 1.0;
+        let ours = D::HEIGHTS[i] / density(edges[i]) - 1.0;
         assert!(ours.abs() < 1e-15, "layer {i}: density is off by {ours}");
     }
 }
@@ -93,9 +93,9 @@ fn check_wedge<D: Density>(
 ) {
     let elements = elements();
     let [far, near] = [D::EDGES[layer], D::EDGES[layer + 1]];
-    let lower = D::at(far);
+    let [lower, upper] = [D::HEIGHTS[layer], D::HEIGHTS[layer + 1]];
     let under = |x: f64| integral(x) - integral(near) - lower * (x - near);
-    let accepted = under(far) / ((D::at(near) - lower) * (far - near));
+    let accepted = under(far) / ((upper - lower) * (far - near));
     assert!((0.4..0.7).contains(&accepted));
     let mut cells = Cells::new(1000);
     for index in 0..DRAWS {
@@ -118,6 +118,22 @@ fn wedges_have_the_density_that_they_lie_under() {
     for layer in [1, 2, 100, 700, 1022, 1023] {
         check_wedge::<Normal>(layer, |x| root * normal_below(x), normal_below);
         check_wedge::<Exponential>(layer, |x| -(-x).exp(), |x| 1.0 - (-x).exp());
+    }
+}
+
+#[test]
+fn the_fast_exponential_decides_as_the_slow_one() {
+    let elements = elements();
+    let mut words = words(&elements, 0);
+    for _ in 0..DRAWS {
+        let x = -15.0 * words.next_uniform();
+        let exact = exp(x);
+        for steps in [-9, -2, -1, 0, 1, 2, 9] {
+            let y = f64::from_bits(exact.to_bits().wrapping_add_signed(steps));
+            assert_eq!(is_below_exp(y, x), steps < 0, "{x} {steps}");
+        }
+        let y = words.next_uniform();
+        assert_eq!(is_below_exp(y, x), y < exact, "{x} {y}");
     }
 }
 
