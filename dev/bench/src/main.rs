@@ -59,9 +59,10 @@ struct Task {
     #[arg(long)]
     numbers: bool,
 
-    /// Measure many threads and engines, each at two sizes: time and memory
-    #[arg(long)]
-    many: bool,
+    /// Measure many threads and engines, each at two sizes: time and memory. With NUMBER, so many threads that are alive, and a
+    /// tenth as many engines
+    #[arg(long, value_name = "NUMBER")]
+    many: Option<Option<usize>>,
 
     /// Fail if a ratio is under half of what the project wants; for busy machines
     #[arg(long)]
@@ -122,10 +123,12 @@ fn work(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
         None if task.first_byte => Ok(format!("{}\n", first_byte().as_nanos())),
         None if task.batches => Ok(gates::batches()),
         None if task.counts || task.write_counts => gates::gate(task.write_counts),
-        None if task.many => Ok(many::run().text()),
         None if task.numbers => Ok(numbers::run().text()),
         None if task.doors => Ok(doors::table(&doors::run()).text()),
-        None => measure(arguments),
+        None => match task.many {
+            Some(number) => Ok(many::run(number).text()),
+            None => measure(arguments),
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! Many threads and many engines, each at two sizes: this shows a cost that grows faster than their number.
 //!
-//! Memory is what the process has resident (`VmRSS`), so that stacks, taps and engines all count. Time is the process's time on
+//! Memory is what the process has resident (`VmRSS`), so that stacks, taps and engines all count; locked memory is `VmLck`,
+//! and what the system refused to lock. Time is the process's time on
 //! a CPU, in user mode and in the kernel: on a busy machine the scheduler decides how much time passes on the clock.
 
 use std::hint::black_box;
@@ -30,6 +31,8 @@ struct Found {
     time: Duration,
     /// The bytes of one thread or engine; `None` where the system does not say.
     bytes: Option<f64>,
+    /// How many of these are locked. A thread's share includes what the first read of its engine locked.
+    locked: Option<f64>,
     /// The time of each first read, in nanoseconds.
     reads_ns: Vec<f64>,
 }
@@ -40,8 +43,9 @@ impl Found {
     }
 }
 
-/// Measures all cases. A case that the system has no threads or memory for has an error in its place.
-pub(crate) fn run() -> Table {
+/// Measures all cases, or the given number of threads that are alive and a tenth as many engines. A case that the system has
+/// no threads or memory for has an error in its place.
+pub(crate) fn run(number: Option<usize>) -> Table {
     let head = [
         "",
         "number",
@@ -49,6 +53,7 @@ pub(crate) fn run() -> Table {
         "each",
         "growth",
         "memory each",
+        "locked",
         "first read",
         "p99.9",
     ];
@@ -66,6 +71,12 @@ pub(crate) fn run() -> Table {
     ];
     for (name, counts, measure) in cases {
         let mut smaller_ns = None;
+        let counts = match number {
+            None => counts.to_vec(),
+            Some(_) if counts == SHORT => Vec::new(),
+            Some(number) if counts == ENGINES => vec![number / 10],
+            Some(number) => vec![number],
+        };
         for count in counts {
             let mut row = vec![name.into(), count.to_string()];
             match measure(count) {
@@ -83,7 +94,7 @@ pub(crate) fn run() -> Table {
         .note("first read: of a thread or an engine, the median and one in a thousand, as its own clock shows it.")
 }
 
-fn cells(found: &Found, smaller_ns: Option<f64>) -> [String; 6] {
+fn cells(found: &Found, smaller_ns: Option<f64>) -> [String; 7] {
     let or_dash = |cell: Option<String>| cell.unwrap_or("-".into());
     let read = |share| or_dash(quantile(&found.reads_ns, share).map(duration));
     let each = found.ns_each();
@@ -92,6 +103,7 @@ fn cells(found: &Found, smaller_ns: Option<f64>) -> [String; 6] {
         duration(each),
         or_dash(smaller_ns.map(|ns| digits(each / ns))),
         or_dash(found.bytes.map(|bytes| format!("{} B", digits(bytes)))),
+        or_dash(found.locked.map(|bytes| format!("{} B", digits(bytes)))),
         read(0.5),
         read(0.999),
     ]
@@ -101,13 +113,17 @@ fn cells(found: &Found, smaller_ns: Option<f64>) -> [String; 6] {
 struct Usage {
     time: Duration,
     bytes: Option<f64>,
+    locked: Option<f64>,
 }
 
 impl Usage {
-    fn now() -> Self {
+    /// Any engine knows how many bytes of the process are not locked.
+    fn now(engine: Option<&Engine>) -> Self {
+        let refused = engine.map_or(0, |engine| engine.stats().unlocked_bytes);
         Self {
             time: cpu_time(),
             bytes: status_bytes("VmRSS"),
+            locked: status_bytes("VmLck").map(|locked| locked + refused as f64),
         }
     }
 }
@@ -117,13 +133,15 @@ fn measure(
     count: usize,
     work: impl FnOnce() -> io::Result<(Vec<f64>, Usage)>,
 ) -> io::Result<Found> {
-    let before = Usage::now();
+    let before = Usage::now(None);
     let (reads_ns, after) = work()?;
-    let grown = after.bytes.zip(before.bytes);
+    let grown =
+        |after: Option<f64>, before: Option<f64>| Some((after? - before?).max(0.0) / count as f64);
     Ok(Found {
         count,
         time: after.time.saturating_sub(before.time),
-        bytes: grown.map(|(after, before)| (after - before).max(0.0) / count as f64),
+        bytes: grown(after.bytes, before.bytes),
+        locked: grown(after.locked, before.locked),
         reads_ns,
     })
 }
@@ -147,7 +165,7 @@ fn alive(count: usize, reads: bool) -> io::Result<Found> {
             while arrived.load(Ordering::Relaxed) < count {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            let usage = Usage::now();
+            let usage = Usage::now(Some(&engine));
             drop(closed);
             let reads = threads.into_iter().map(|thread| thread.join());
             let reads = reads.filter_map(|read| read.expect("a reader does not panic"));
@@ -167,7 +185,7 @@ fn short(count: usize) -> io::Result<Found> {
     };
     measure(count, || {
         let reads = (0..count).map(read).collect::<io::Result<_>>()?;
-        Ok((reads, Usage::now()))
+        Ok((reads, Usage::now(Some(&engine))))
     })
 }
 
@@ -181,10 +199,10 @@ fn engines(count: usize) -> io::Result<Found> {
         };
         let made = (0..count).map(make).map(read);
         let (reads, engines): (_, Vec<Engine>) = made.collect::<io::Result<_>>()?;
-        let bytes = status_bytes("VmRSS");
+        let alive = Usage::now(engines.first());
         drop(engines);
         let time = cpu_time();
-        Ok((reads, Usage { time, bytes }))
+        Ok((reads, Usage { time, ..alive }))
     })
 }
 

@@ -422,16 +422,16 @@ impl Elements {
         })
     }
 
-    /// Fills `out` with elements that are found by rejection. `propose` takes words of an element, and gives its number, or a
-    /// proposal. `judge` makes a number of that, or NaN for another proposal: several at a time, at the width of registers that
-    /// it is compiled for. What `propose` stores stays with the element for its next proposal; it is NaN before the first.
+    /// Fills `out` with elements that are found by rejection. `propose` takes the words of a proposal from the element's, and
+    /// `judge` makes a number of them, or NaN for another proposal: several at a time, at the width of registers that it is
+    /// compiled for.
     #[inline(always)]
     pub(super) fn fill_judged<const HEAD_BYTES: usize, const N: usize, T>(
         &self,
         kind: Kind,
         first: u64,
         out: &mut [T],
-        propose: impl Fn(&mut Words<'_>, &mut f64) -> Result<f64, [f64; N]>,
+        propose: impl Fn(&mut Words<'_>) -> [f64; N],
         judge: impl Fn([f64; N]) -> f64 + Copy,
         finish: impl Fn(f64) -> T,
     ) -> Result<(), ElementError> {
@@ -444,38 +444,30 @@ impl Elements {
                 // Up to the end of a window of first blocks.
                 let window = JUDGED_AT_A_TIME - start as usize % JUDGED_AT_A_TIME;
                 let (out, after) = rest.split_at_mut(window.min(rest.len()));
-                // The places without a number, the words that their elements have used, and what they keep.
-                let mut open: [(usize, usize, f64); JUDGED_AT_A_TIME] =
-                    core::array::from_fn(|i| (i, 0, f64::NAN));
+                // The places without a number, and the words that their elements have used.
+                let mut open: [(usize, usize); JUDGED_AT_A_TIME] = core::array::from_fn(|i| (i, 0));
                 let mut count = out.len();
                 while count > 0 {
-                    let mut asked = 0;
-                    for i in 0..count {
-                        let (place, used, mut kept) = open[i];
-                        let head: &[u8; HEAD_BYTES] = &heads[place];
+                    for (i, (place, used)) in open[..count].iter_mut().enumerate() {
+                        let head: &[u8; HEAD_BYTES] = &heads[*place];
                         let mut words = Words {
                             head: head.as_chunks().0,
                             near: Some(&mut near),
-                            ..Words::new(&self.blocks, kind, start.wrapping_add(place as u64))
+                            ..Words::new(&self.blocks, kind, start.wrapping_add(*place as u64))
                         };
-                        words.skip(used);
-                        match propose(&mut words, &mut kept) {
-                            Ok(number) => out[place] = finish(number),
-                            Err(proposal) => {
-                                for (column, number) in proposals.iter_mut().zip(proposal) {
-                                    column[asked] = number;
-                                }
-                                open[asked] = (place, words.used(HEAD_BYTES), kept);
-                                asked += 1;
-                            }
+                        words.skip(*used);
+                        let proposal = propose(&mut words);
+                        *used = words.used(HEAD_BYTES);
+                        for (column, number) in proposals.iter_mut().zip(proposal) {
+                            column[i] = number;
                         }
                     }
                     self.width.run(Judge {
                         proposals: &proposals,
-                        judged: &mut judged[..asked],
+                        judged: &mut judged[..count],
                         judge,
                     });
-                    count = 0;
+                    let asked = core::mem::take(&mut count);
                     for (i, judged) in judged[..asked].iter().enumerate() {
                         let element = open[i];
                         out[element.0] = finish(*judged);

@@ -146,7 +146,7 @@ pub(super) fn atan(x: f64) -> f64 {
 }
 
 /// ln k! - ((k + 1/2) ln k - k + ln(2 pi) / 2) for an integer `k` >= 1: the error of Stirling's formula.
-pub(super) fn stirling_error(k: f64) -> f64 {
+fn stirling_error(k: f64) -> f64 {
     const UP_TO_15: [f64; 16] = [
         0.0,
         0.081_061_466_795_327_26,
@@ -174,7 +174,6 @@ pub(super) fn stirling_error(k: f64) -> f64 {
 }
 
 /// x ln(x / mean) - x + mean for `x` > 0 and `mean` > 0.
-#[inline(always)]
 fn deviance(x: f64, mean: f64) -> f64 {
     let d = (x - mean) / mean;
     mean * ((1.0 + d) * ln_1p(d) - d)
@@ -183,14 +182,10 @@ fn deviance(x: f64, mean: f64) -> f64 {
 /// The logarithm of the probability of `k` for the Poisson distribution with this mean (C. Loader, "Fast and accurate
 /// computation of binomial probabilities", 2000).
 pub(super) fn ln_poisson(k: f64, mean: f64) -> f64 {
-    ln_poisson_by(k, mean, stirling_error(k))
-}
-
-/// The same with the error of Stirling's formula for `k`, which is looked up in a table.
-#[inline(always)]
-pub(super) fn ln_poisson_by(k: f64, mean: f64, error: f64) -> f64 {
-    let above_0 = -error - deviance(k, mean) - HALF_LN_2_PI - 0.5 * ln(k);
-    if k == 0.0 { -mean } else { above_0 }
+    if k == 0.0 {
+        return -mean;
+    }
+    -stirling_error(k) - deviance(k, mean) - HALF_LN_2_PI - 0.5 * ln(k)
 }
 
 /// The logarithm of the probability of `k` out of `n` for the binomial distribution with 0 < `p` < 1 and q = 1 - p; without

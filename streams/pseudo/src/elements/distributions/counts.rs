@@ -11,9 +11,7 @@ use super::table::{BINOMIAL, CHOICE, GEOMETRIC, POISSON};
 use super::{ElementError, Elements};
 use super::{drawn, in_groups};
 use crate::elements::arrays::{Kind, Words};
-use crate::elements::functions::{
-    exp, ln, ln_1p, ln_binomial, ln_poisson, ln_poisson_by, sqrt, stirling_error,
-};
+use crate::elements::functions::{exp, ln, ln_1p, ln_binomial, ln_poisson, sqrt};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -156,39 +154,24 @@ impl Hat {
         mut ln_probability: impl FnMut(f64) -> f64,
     ) -> f64 {
         loop {
-            let (k, v, edge) = self.propose(words, last);
-            if self.is_accepted_at_once(v, edge)
-                || self.ln_share(v, edge) + ln_height() <= ln_probability(k)
-            {
-                return k;
-            }
-        }
-    }
-
-    /// An integer from 0 to `last`, a uniform number, and the distance from the nearer end of the first one.
-    #[inline(always)]
-    fn propose(&self, words: &mut Words<'_>, last: f64) -> (f64, f64, f64) {
-        loop {
             let u = words.next_uniform() - 0.5;
             let v = words.next_positive();
             let edge = 0.5 - u.abs();
             let x = (2.0 * self.a / edge + self.b) * u + self.c;
-            // At the edge itself x is infinite. Floats from 2^63 on are integers, and are not asked for.
-            if (0.0..last + 1.0).contains(&x) {
-                return (x as i64 as f64, v, edge);
+            // At the edge itself x is infinite.
+            if !(0.0..last + 1.0).contains(&x) {
+                continue;
+            }
+            // Floats from 2^63 on are integers, and are not asked for.
+            let k = x as i64 as f64;
+            if edge >= 0.07 && v <= self.squeeze {
+                return k;
+            }
+            let hat = self.a / (edge * edge) + self.b;
+            if ln(v / hat) + ln_height() <= ln_probability(k) {
+                return k;
             }
         }
-    }
-
-    #[inline(always)]
-    fn is_accepted_at_once(&self, v: f64, edge: f64) -> bool {
-        edge >= 0.07 && v <= self.squeeze
-    }
-
-    /// The logarithm of the uniform number's share of the hat.
-    #[inline(always)]
-    fn ln_share(&self, v: f64, edge: f64) -> f64 {
-        ln(v / (self.a / (edge * edge) + self.b))
     }
 }
 
@@ -373,47 +356,17 @@ impl Poisson {
         Self {
             mean,
             first: if is_inverted { exp(-mean) } else { 0.0 },
-            hat: (!is_inverted).then(|| Self::hat(mean)),
+            hat: (!is_inverted).then(|| {
+                let b = 0.931 + 2.53 * sqrt(mean);
+                Hat {
+                    a: -0.059 + 0.024_83 * b,
+                    b,
+                    c: mean + 0.43,
+                    squeeze: 0.9277 - 3.6224 / (b - 2.0),
+                }
+            }),
         }
     }
-
-    #[inline(always)]
-    fn hat(mean: f64) -> Hat {
-        let b = 0.931 + 2.53 * sqrt(mean);
-        Hat {
-            a: -0.059 + 0.024_83 * b,
-            b,
-            c: mean + 0.43,
-            squeeze: 0.9277 - 3.6224 / (b - 2.0),
-        }
-    }
-
-    /// A number of this mean, or a proposal for [`judge`](Self::judge).
-    #[inline(always)]
-    pub(super) fn propose(mean: f64, words: &mut Words<'_>) -> Result<f64, [f64; 5]> {
-        let own = Self::of([mean]);
-        let Some(hat) = own.hat else {
-            return Ok(own.draw_inverted(words) as f64);
-        };
-        let (k, v, edge) = hat.propose(words, Self::LAST);
-        if hat.is_accepted_at_once(v, edge) {
-            Ok(k)
-        } else {
-            Err([mean, k, v, edge, stirling_error(k)])
-        }
-    }
-
-    /// The number of a proposal, or NaN if it is rejected.
-    #[inline(always)]
-    pub(super) fn judge([mean, k, v, edge, error]: [f64; 5]) -> f64 {
-        let hat = Self::hat(mean);
-        let is_below =
-            hat.ln_share(v, edge) + Self::ln_height(hat) <= ln_poisson_by(k, mean, error);
-        if is_below { k } else { f64::NAN }
-    }
-
-    /// The largest float below 2^63.
-    const LAST: f64 = 9_223_372_036_854_774_784.0;
 
     /// A number of any mean.
     #[inline(always)]
@@ -439,10 +392,11 @@ impl Poisson {
         ln_height: impl Fn() -> f64,
         ln_probability: impl FnMut(f64) -> f64,
     ) -> i64 {
-        hat.draw(words, Self::LAST, ln_height, ln_probability) as i64
+        // The largest float below 2^63.
+        let last = 9_223_372_036_854_774_784.0;
+        hat.draw(words, last, ln_height, ln_probability) as i64
     }
 
-    #[inline(always)]
     fn ln_height(hat: Hat) -> f64 {
         ln(1.1239 + 1.1328 / (hat.b - 3.4))
     }

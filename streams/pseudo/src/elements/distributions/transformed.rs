@@ -495,7 +495,7 @@ impl Sealed for VonMises {
             Kind::VonMises,
             first,
             out,
-            |words, _| Err(own.propose(words)),
+            |words| own.propose(words),
             #[inline(always)]
             |proposal| own.judge(proposal),
             |angle| angle,

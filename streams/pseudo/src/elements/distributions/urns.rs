@@ -384,38 +384,12 @@ impl NegativeBinomial {
 
     #[inline(always)]
     fn draw(self, words: &mut Words<'_>) -> i64 {
-        Poisson::of([self.mean(words)]).draw(words)
-    }
-
-    #[inline(always)]
-    fn mean(self, words: &mut Words<'_>) -> f64 {
-        (self.odds * self.successes.draw(words)).min(Poisson::MAX_MEAN)
+        let mean = self.odds * self.successes.draw(words);
+        Poisson::of([mean.min(Poisson::MAX_MEAN)]).draw(words)
     }
 }
 
-impl Sealed for NegativeBinomial {
-    type Number = i64;
-
-    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
-        let own = *self;
-        elements.fill_judged::<64, 5, _>(
-            Kind::NegativeBinomial,
-            first,
-            out,
-            |words, mean| {
-                if mean.is_nan() {
-                    *mean = own.mean(words);
-                }
-                Poisson::propose(*mean, words)
-            },
-            #[inline(always)]
-            |proposal| Poisson::judge(proposal),
-            |k| k as i64,
-        )
-    }
-}
-
-drawn!(each NegativeBinomial, i64, NegativeBinomial, 64);
+drawn!(NegativeBinomial, i64, NegativeBinomial, 64);
 
 /// The distribution of the logarithmic series (A. W. Kemp, "Efficient generation of logarithmically distributed pseudo-random
 /// variables", 1981).
@@ -550,7 +524,7 @@ impl Sealed for Zipf {
             Kind::Zipf,
             first,
             out,
-            |words, _| Err(Self::propose(words)),
+            Self::propose,
             #[inline(always)]
             |proposal| own.judge(proposal),
             |k| k as i64,
