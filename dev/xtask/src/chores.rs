@@ -244,7 +244,8 @@ pub(crate) fn deny(mut words: impl Iterator<Item = String>) -> Result<(), String
     } else if !is_partial {
         skip("known vulnerabilities: the database is out of reach: cargo deny fetch db")?;
     }
-    // The examples, the benchmark, the fuzz targets, the Python package and the crate for wgpu are outside the workspace.
+    // The examples, the benchmark, the fuzz targets, the Python package and the crates for wgpu and wasmtime are outside the
+    // workspace.
     let tracked = tracked(&root())?;
     let locks = tracked.iter().filter(|path| path.ends_with("Cargo.lock"));
     locks
