@@ -22,6 +22,14 @@ impl Width {
     pub fn detect() -> Self {
         Self
     }
+    pub fn run<T: SimdTask>(self, task: T) -> T::Output {
+        task.run()
+    }
+}
+
+pub trait SimdTask {
+    type Output;
+    fn run(self) -> Self::Output;
 }
 
 pub mod uniform {
