@@ -1,16 +1,21 @@
 //! Components draw through the linker: from the engine and not from their store, each copy its own bytes, within bounds.
+//!
+//! Most components are written here, in the text format. Python and JavaScript draw too, if the packages that make components
+//! of them are below `target/components`, where the gate installs componentize-py.
 
 use std::collections::HashSet;
 use std::future::Future;
+use std::path::Path;
 use std::pin::pin;
 use std::process::Command;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 use testkit::process::{Fork, Shared, start};
-use testkit::programs::succeeds;
+use testkit::programs::{scratch, succeeds};
 use wasmtime::component::{
     Component, ComponentNamedList, Instance, InstancePre, Lift, Linker, Lower, ResourceTable,
 };
-use wasmtime::{Engine, Result, Store};
+use wasmtime::{Config, Engine, OptLevel, RegallocAlgorithm, Result, Store};
 use wasmtime_wasi::random::Deterministic;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView, p2, p3};
 use wellspring_wasmtime::{MAX_BYTES, PIECE_BYTES, add_to_linker};
@@ -335,4 +340,177 @@ fn host_that_forks() {
 #[test]
 fn a_host_and_its_forked_copies_draw_different_bytes() {
     alone("host_that_forks");
+}
+
+#[test]
+#[ignore = "the next test runs it, alone"]
+fn host_that_is_searched() {
+    let engine = Engine::default();
+    for version in VERSIONS {
+        let mut guest = Guest::with_constants(&ready(&engine, version, Host::Wellspring));
+        let mut wanted = testkit::memory::Wanted::default();
+        for length in [16, 32, 256, 4096, PIECE_BYTES] {
+            for _ in 0..8 {
+                wanted.take(&mut guest.bytes(length));
+            }
+        }
+        // The memory of the guest ends with its store.
+        drop(guest);
+        let found = wanted.search();
+        assert!(found.is_empty(), "{:?}", testkit::memory::places(&found));
+    }
+}
+
+#[test]
+fn the_host_keeps_no_copy_of_an_answer() {
+    alone("host_that_is_searched");
+}
+
+/// What two instances of a component draw, each twice: texts from the functions of these names. All differ with our host. With
+/// stores that repeat a byte both instances draw the same: so each function depends on the host.
+fn assert_all_differ(names: &[&str], component: &Path) {
+    let mut config = Config::new();
+    // A component of Python is compiled in a third of the time.
+    config.cranelift_opt_level(OptLevel::None);
+    config.cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
+    let engine = Engine::new(&config).unwrap();
+    let component = Component::from_file(&engine, component).unwrap();
+    let [ours, theirs] = [Host::Wellspring, Host::Wasmtime].map(|host| {
+        let pre = linker(&engine, host).instantiate_pre(&component).unwrap();
+        let mut guests = [0; 2].map(|_| Guest::with_constants(&pre));
+        [0, 1, 0, 1].map(|guest| guests[guest].call::<_, Vec<String>>("draw", ()).unwrap())
+    });
+    for (place, name) in names.iter().enumerate() {
+        let texts = |drawn: &[Vec<String>; 4]| -> HashSet<String> {
+            drawn.iter().map(|texts| texts[place].clone()).collect()
+        };
+        assert_eq!(texts(&ours).len(), 4, "{name}: {ours:?}");
+        assert!(texts(&theirs).len() <= 2, "{name}: {theirs:?}");
+    }
+}
+
+const WORLD: &str = "package test:guest; world guest { export draw: func() -> list<string>; }";
+
+/// The folder of the packages that make components.
+fn packages() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/components")
+}
+
+#[test]
+fn python_draws() {
+    let python = packages().join("bin/componentize-py");
+    if !python.exists() {
+        testkit::skipped(
+            "target/components lacks componentize-py: `.ci/steps chore wasmtime` installs it",
+        );
+        return;
+    }
+    let folder = scratch("python");
+    std::fs::write(folder.join("guest.wit"), WORLD).unwrap();
+    let program = "\
+import os, random, secrets, uuid
+import wit_world
+
+class WitWorld(wit_world.WitWorld):
+    def draw(self):
+        texts = [os.urandom(16).hex(), secrets.token_hex(16), random.SystemRandom().random(), uuid.uuid4()]
+        return [str(text) for text in texts + [random.random()]]
+";
+    std::fs::write(folder.join("guest.py"), program).unwrap();
+    let words = "-d guest.wit -w guest componentize guest -o guest.wasm";
+    let made = Command::new(python)
+        .args(words.split(' '))
+        .current_dir(&folder)
+        .output();
+    succeeds(&made.unwrap());
+    let names = [
+        "os.urandom",
+        "secrets",
+        "SystemRandom",
+        "uuid4",
+        "random.seed",
+    ];
+    assert_all_differ(&names, &folder.join("guest.wasm"));
+}
+
+#[test]
+fn javascript_draws() {
+    let package = packages().join("node_modules/@bytecodealliance/componentize-js");
+    if !package.exists() {
+        testkit::skipped(
+            "target/components lacks componentize-js: npm install --prefix target/components \
+             @bytecodealliance/componentize-js@0.23.0",
+        );
+        return;
+    }
+    let folder = scratch("javascript");
+    std::fs::write(folder.join("guest.wit"), WORLD).unwrap();
+    let program = "\
+export function draw() {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    return [bytes.join(), crypto.randomUUID(), String(Math.random())];
+}
+";
+    std::fs::write(folder.join("guest.js"), program).unwrap();
+    let make = "\
+import { readFileSync, writeFileSync } from 'node:fs';
+const [maker, world] = process.argv.slice(2);
+const { componentize } = await import(maker);
+const { component } = await componentize(readFileSync('guest.js', 'utf8'), {
+    witWorld: world, disableFeatures: ['http', 'fetch-event'],
+});
+writeFileSync('guest.wasm', component);
+";
+    std::fs::write(folder.join("make.mjs"), make).unwrap();
+    let made = Command::new("node")
+        .arg("make.mjs")
+        .arg(package.join("src/componentize.js"))
+        .arg(WORLD)
+        .current_dir(&folder)
+        .output();
+    succeeds(&made.unwrap());
+    assert_all_differ(
+        &["getRandomValues", "randomUUID", "Math.random"],
+        &folder.join("guest.wasm"),
+    );
+}
+
+/// `cargo test --manifest-path bindings/wasmtime/Cargo.toml -- --ignored --nocapture nanoseconds`
+#[test]
+#[ignore = "it measures"]
+fn nanoseconds_of_a_call_beside_wasmtimes_default_context() {
+    const ROUNDS: usize = 101;
+    let engine = Engine::default();
+    for version in ["0.2.12", "0.3.0"] {
+        let mut guests = [Host::Wellspring, Host::Wasmtime]
+            .map(|host| Guest::new(&ready(&engine, version, host), WasiCtx::builder().build()));
+        for length in [
+            None,
+            Some(16_u64),
+            Some(32),
+            Some(256),
+            Some(4096),
+            Some(65_536),
+        ] {
+            // About a millisecond.
+            let count = 1_000_000 / (200 + length.unwrap_or(8));
+            let mut times = [Vec::new(), Vec::new()];
+            for _ in 0..ROUNDS {
+                for (guest, times) in guests.iter_mut().zip(&mut times) {
+                    let begin = Instant::now();
+                    match length {
+                        None => drop(guest.call::<_, u64>("words", (count,)).unwrap()),
+                        Some(length) => guest.repeat(count, length),
+                    }
+                    times.push(begin.elapsed().as_nanos() as f64 / count as f64);
+                }
+            }
+            let [ours, theirs] = times.map(|mut times| {
+                times.sort_by(f64::total_cmp);
+                times[ROUNDS / 2]
+            });
+            let what = length.map_or("get-random-u64".into(), |length| format!("{length} bytes"));
+            println!("{version} {what}: {ours:.0} ns, wasmtime {theirs:.0} ns");
+        }
+    }
 }
