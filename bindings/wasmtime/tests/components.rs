@@ -366,7 +366,7 @@ fn the_host_keeps_no_copy_of_an_answer() {
     alone("host_that_is_searched");
 }
 
-/// What two instances of a component draw, each twice: texts from the functions of these names. All differ with our host. With
+/// Asserts that two instances of a component, each asked twice, draw different texts from every function of these names. With
 /// stores that repeat a byte both instances draw the same: so each function depends on the host.
 fn assert_all_differ(names: &[&str], component: &Path) {
     let mut config = Config::new();

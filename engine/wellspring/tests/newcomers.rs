@@ -76,15 +76,13 @@ mod weight {
             .arg(folder.join("target"))
             .current_dir(folder);
         // The caller of this test may have set these.
-        for name in [
-            "CARGO_ENCODED_RUSTFLAGS",
-            "CARGO_BUILD_TARGET",
-            "RUSTC_WRAPPER",
-        ] {
+        for name in ["CARGO_BUILD_TARGET", "RUSTC_WRAPPER"] {
             cargo.env_remove(name);
         }
+        // RUSTFLAGS would split a path at its spaces.
+        let flag = format!("--remap-path-prefix={sources}=crates");
         cargo
-            .env("RUSTFLAGS", format!("--remap-path-prefix={sources}=crates"))
+            .env("CARGO_ENCODED_RUSTFLAGS", flag)
             .env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
         cargo.output().expect("cargo starts")
     }
