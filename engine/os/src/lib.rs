@@ -26,7 +26,7 @@
 //! shared        a value with several owners, and a value made once for a process, without a lock
 //! os            getrandom(2), clocks, small files, the CPU this thread runs on
 //! os_error      the error for the operating system's numbers, why a file is not trusted, whether system calls are forbidden
-//! cpu           cycle counter, the processor's random numbers, hexadecimal digits
+//! cpu           cycle counter, the processor's random numbers, hexadecimal digits and texts of ASCII
 //! ```
 //!
 //! # Systems

@@ -1,10 +1,10 @@
 //! Integers, fractions and choices from a generator: one algorithm for each, and the methods of every generator that
 //! call it.
 
-use core::fmt;
-use core::ops::{Bound, Deref, RangeBounds};
+use core::ops::{Bound, RangeBounds};
 use rand_core::Rng;
 use std::collections::HashSet;
+pub use wellspring_os::cpu::Text;
 use zeroize::Zeroizing;
 
 /// The primitive integers, which `below` and `range` draw. No other type can implement it.
@@ -309,39 +309,6 @@ pub(crate) fn base64url_digit(six: u32) -> u8 {
     let minus = from(62) * (u32::from(b'9') + 1 - u32::from(b'-'));
     let underscore = from(63) * (u32::from(b'_') - u32::from(b'-') - 1);
     (six + u32::from(b'A') + small + underscore - digits - minus) as u8
-}
-
-/// A text of `N` ASCII characters, without an allocation.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Text<const N: usize>([u8; N]);
-
-impl<const N: usize> Text<N> {
-    /// `characters` are ASCII.
-    pub(crate) const fn new(characters: [u8; N]) -> Self {
-        Self(characters)
-    }
-}
-
-impl<const N: usize> Deref for Text<N> {
-    type Target = str;
-
-    #[inline]
-    fn deref(&self) -> &str {
-        // All of it is ASCII.
-        str::from_utf8(&self.0).unwrap_or_default()
-    }
-}
-
-impl<const N: usize> fmt::Display for Text<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self)
-    }
-}
-
-impl<const N: usize> fmt::Debug for Text<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
 }
 
 /// Writes the functions of this module as methods or, without a receiver, as free functions. `$rng` is the generator they
