@@ -260,7 +260,7 @@ impl FromStr for Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
+    use alloc::{format, vec};
 
     #[test]
     fn a_description_shares_the_cpus_evenly() {
