@@ -74,6 +74,13 @@ end
 else
     echo "SKIPPED: cmake is not installed, so its package is not used"
 fi
+# A static program, of the words that pkg-config says.
+printf '#include <wellspring.h>\nint main(void) { return (int)ws_below(1); }\n' > "$units/draw.c"
+# shellcheck disable=SC2046
+cc -static "$units/draw.c" -o "$units/draw" $(PKG_CONFIG_PATH=$root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root \
+    pkg-config --cflags --libs --static wellspring) 2> "$units/words" || fail "cc -static: $(cat "$units/words")"
+"$units/draw" || fail "the static program fails"
+rm "$units/draw" "$units/draw.c" "$units/words"
 
 if command -v systemd-analyze > /dev/null; then
     # Programs and man pages are where they were installed just now. All units first: a socket needs its service.

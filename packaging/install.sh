@@ -174,3 +174,11 @@ done < "$stage.files"
 trap 'rm -rf "$work"' EXIT
 echo "$(wc -l < "$stage.files") files below $root$prefix"
 if [ "$built" != bin ]; then tell_loader; fi
+if [ -z "$root" ]; then
+    cat << 'END'
+next: wellspring bytes 32 --hex
+in C: cc program.c $(pkg-config --cflags --libs wellspring)
+the host service: systemctl daemon-reload && systemd-sysusers && systemctl enable --now wellspringd
+END
+    echo "all pages: $prefix/share/doc/wellspring"
+fi

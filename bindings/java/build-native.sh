@@ -1,7 +1,9 @@
 #!/bin/sh
-# build-native.sh FOLDER: builds the native library for the processors that there is a compiler for, and lays each into the
-# folder of the package's classes, with its hash. Maven calls it.
+# build-native.sh FOLDER JAVA: builds the native library for the processors that there is a compiler for, and lays each into the
+# folder of the package's classes, with its hash. Maven, which runs on the version JAVA, calls it.
 set -eu
+[ "${2%%.*}" -ge 22 ] ||
+    echo "REDUCED: Java $2 makes a jar that reads by JNI on every Java. The whole jar needs JDK 22: JAVA_HOME=FOLDER mvn .."
 classes=$1/wellspring/jca
 cd "$(dirname "$0")/../.."
 target=$PWD/target

@@ -146,7 +146,7 @@ fn past_the_end() -> PyErr {
     PyValueError::new_err(format!("first: {}", ElementError::PastTheEnd))
 }
 
-/// What Python raises where a distribution refuses its parameters.
+/// The exception for parameters that a distribution refuses.
 pub(crate) fn refused(error: ElementError) -> PyErr {
     match error {
         ElementError::Parameter(RANGE_IS_INFINITE) => PyOverflowError::new_err(RANGE_IS_INFINITE),

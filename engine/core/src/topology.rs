@@ -202,7 +202,7 @@ fn nearest(node: &SystemNode, nodes: &[SystemNode]) -> usize {
 }
 
 /// The reason why a description is invalid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TopologyError {
     /// Not of the form `nodes=N,cpus=M`.
@@ -223,6 +223,13 @@ impl fmt::Display for TopologyError {
             TopologyError::Cpus => "expected at least as many CPUs as nodes, and at most 4096",
             TopologyError::Memory => "out of memory",
         })
+    }
+}
+
+/// The sentence too: a `main` that returns the error prints this.
+impl fmt::Debug for TopologyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TopologyError({self})")
     }
 }
 
@@ -253,7 +260,7 @@ impl FromStr for Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
+    use alloc::{format, vec};
 
     #[test]
     fn a_description_shares_the_cpus_evenly() {
@@ -286,6 +293,8 @@ mod tests {
         for text in ["nodes=4,cpus=3", "nodes=1,cpus=4097", "nodes=1,cpus=0"] {
             assert_eq!(parse(text), TopologyError::Cpus, "{text}");
         }
+        let printed = "TopologyError(expected nodes=N,cpus=M)";
+        assert_eq!(format!("{:?}", parse("nodes")), printed);
     }
 
     #[test]

@@ -38,9 +38,9 @@
 //! | clones of the machine, for all processes at once | [`clone_detection`] |
 //! | seeds that outlive a reboot | [`seed_file`] |
 //!
-//! The generators implement the traits of rand_core 0.10 (rand 0.10). The features `rand_core_09` and `rand_core_06` add
-//! the traits of rand_core 0.9 and 0.6, for rand 0.9 and 0.8; both are off by default and may be on together. The crate
-//! wellspring-getrandom makes the engine the backend of the crate getrandom.
+//! The generators implement the traits of [`rand_core`] 0.10 (rand 0.10), which this crate exports. The features
+//! `rand_core_09` and `rand_core_06` add the traits of rand_core 0.9 and 0.6, for rand 0.9 and 0.8; both are off by
+//! default and may be on together. The crate wellspring-getrandom makes the engine the backend of the crate getrandom.
 //!
 //! How many bytes a number takes, and in what order, may change with a version: for numbers that can be repeated there is
 //! `wellspring_pseudo::Stream`.
@@ -76,6 +76,8 @@ pub use global::{
 pub use numbers::Integer;
 #[doc(hidden)]
 pub use numbers::u64_from_words;
+#[doc(no_inline)]
+pub use rand_core;
 pub use rng::{
     LocalRng, Random, ThreadRng, alphanumeric, below, bool, choose, choose_multiple,
     choose_weighted, f64, random, range, rng, shuffle, u16, u32, u64,

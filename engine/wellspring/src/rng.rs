@@ -121,7 +121,7 @@ pub struct ThreadRng; // rand 0.9: feature "rand_core_09"; rand 0.8: feature "ra
 /// A handle with rand_core's traits that reads as [`fill`](crate::fill) does.
 ///
 /// ```
-/// use rand_core::Rng as _;
+/// use wellspring::rand_core::Rng as _;
 /// let mut rng = wellspring::rng();
 /// assert_ne!(rng.next_u64(), rng.next_u64());
 /// ```

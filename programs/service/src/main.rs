@@ -137,6 +137,8 @@ fn report(faults: &[String]) -> ExitCode {
         );
     }
     if faults.is_empty() {
+        // The status says the same where the standard output is closed.
+        let _ = print("the configuration is right, and this machine has all that it names\n");
         ExitCode::SUCCESS
     } else {
         ExitCode::from(2)

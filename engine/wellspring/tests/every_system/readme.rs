@@ -14,9 +14,9 @@ fn the_functions() -> Result<(), Box<dyn Error>> {
     let nonce = wellspring::bytes::<12>();
     let id = wellspring::ids::uuid7();              // also uuid4, ulid, and their text
 
-    let mut shared = wellspring::rng();             // a handle; rand_core 0.10 traits
+    let shared = wellspring::rng();                 // a handle: shared.u64(), shared.range(..); rand_core 0.10 traits
     let die = wellspring::range(1..=6);             // unbiased; also below, f64, bool, shuffle, choose
-    let mut local = wellspring::LocalRng::default(); // owned and Send, for hot loops; the same traits
+    let mut local = wellspring::LocalRng::default(); // owned and Send, for hot loops; the same methods and traits
     Ok(())
 }
 
@@ -48,6 +48,9 @@ fn numbers_without_secrecy() -> Result<(), Box<dyn Error>> {
     let elements = wellspring_pseudo::Elements::new(Algorithm::ChaCha8, 2026, &path)?;
     let mut dice = [0u8; 100];
     elements.integers(1..=6, 0, &mut dice)?;        // unbiased
+    let claims = wellspring_pseudo::distributions::Poisson::new(4.5)?;
+    let mut counts = [0i64; 100];
+    elements.draw(&claims, 0, &mut counts)?;        // every distribution of the module `distributions`
     Ok(())
 }
 

@@ -182,6 +182,15 @@ class InstallTest {
     }
 
     @Test
+    void aMisspelledWordOfTheAgentKeepsTheProgramFromStarting() throws Exception {
+        ProcessBuilder command = Program.java(options("-javaagent:" + Program.JAR + "=reqired"));
+        Process process = command.redirectErrorStream(true).start();
+        String output = new String(process.getInputStream().readAllBytes());
+        assertNotEquals(0, process.waitFor());
+        assertTrue(output.contains("the agent takes the word 'required' or none, not 'reqired'"), output);
+    }
+
+    @Test
     void theAgentCanBeLoadedByJava8AndSaysThatTheProviderCannot(@TempDir Path folder) throws Exception {
         Path jar = Files.copy(Path.of(Program.JAR), folder.resolve("changed.jar"));
         try (var inside = FileSystems.newFileSystem(jar, (ClassLoader) null)) {

@@ -3,6 +3,7 @@ package wellspring.jca.test;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,7 +22,7 @@ final class Program {
     static final String JAR = System.getProperty("wellspring.jar");
 
     private static final String CLASSES =
-            Path.of(Program.class.getProtectionDomain().getCodeSource().getLocation().getPath()).toString();
+            Path.of(URI.create(Program.class.getProtectionDomain().getCodeSource().getLocation().toString())).toString();
 
     private Program() {}
 
