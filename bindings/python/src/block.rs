@@ -1,12 +1,13 @@
 //! Which elements of an array a call makes, cut into pieces for threads.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use wellspring_pseudo::ElementError;
+use wellspring_pseudo::distributions::table::RANGE_IS_INFINITE;
 
 /// The bytes of a piece: to make them takes about as long as to start a thread. They fit into the second cache.
 const PIECE_BYTES: usize = 256 << 10;
@@ -143,4 +144,12 @@ pub(crate) fn fill_in_pieces<T: Send>(
 /// The one fault of indices.
 fn past_the_end() -> PyErr {
     PyValueError::new_err(format!("first: {}", ElementError::PastTheEnd))
+}
+
+/// What Python raises where a distribution refuses its parameters.
+pub(crate) fn refused(error: ElementError) -> PyErr {
+    match error {
+        ElementError::Parameter(RANGE_IS_INFINITE) => PyOverflowError::new_err(RANGE_IS_INFINITE),
+        _ => PyValueError::new_err(error.to_string()),
+    }
 }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use std::sync::Mutex;
 use wellspring_pseudo::ElementError;
 
-use crate::block::{Block, Start};
+use crate::block::{Block, Start, refused};
 use crate::buffer::{Number, Source};
 
 /// Elements that are made at a time: they and their parameters stay in the first cache.
@@ -188,7 +188,7 @@ pub(crate) fn fill_by_columns<T: Send, P: Number>(
         ));
     }
     let block = Block::new(start, out.len())?;
-    let refused = Mutex::new(None);
+    let fault = Mutex::new(None);
     py.detach(|| {
         if let Some(check) = check {
             let mut values = Default::default();
@@ -207,14 +207,14 @@ pub(crate) fn fill_by_columns<T: Send, P: Number>(
                     fill(first + offset as u64, values, piece)
                 });
                 if let Err(error) = made {
-                    if let Ok(mut refused) = refused.lock() {
-                        *refused = Some(error);
+                    if let Ok(mut fault) = fault.lock() {
+                        *fault = Some(error);
                     }
                     return;
                 }
             }
         });
-        refused.into_inner().ok().flatten().map_or(Ok(()), Err)
+        fault.into_inner().ok().flatten().map_or(Ok(()), Err)
     })
-    .map_err(crate::elements::refused)
+    .map_err(refused)
 }

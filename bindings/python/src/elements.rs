@@ -1,6 +1,6 @@
 //! Arrays whose element i depends on the name and on i alone: distributions of the table, integers, orders, points.
 
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::fmt::Display;
@@ -11,7 +11,7 @@ use wellspring_pseudo::distributions::table::{
 };
 use wellspring_pseudo::{Algorithm, ElementError, Halton, Integer, Path, Sobol, UnknownAlgorithm};
 
-use crate::block::{Block, Start, fill_in_pieces};
+use crate::block::{Block, Start, fill_in_pieces, refused};
 use crate::buffer::{Buffer, Elements as Out, Source, new_bytes};
 use crate::columns::{CheckColumns, Grid, Values, fill_by_columns};
 
@@ -635,15 +635,6 @@ fn check_ranges<T: PartialOrd>(columns: &[&[T]], has_high: bool) -> Result<(), E
 
 fn past_the_end_of(length: u64) -> PyErr {
     PyValueError::new_err(format!("x has only {length} places"))
-}
-
-pub(crate) fn refused(error: ElementError) -> PyErr {
-    match error {
-        ElementError::Parameter(table::RANGE_IS_INFINITE) => {
-            PyOverflowError::new_err(table::RANGE_IS_INFINITE)
-        }
-        _ => PyValueError::new_err(error.to_string()),
-    }
 }
 
 /// The value of a parameter. A distribution that does not have it refuses.

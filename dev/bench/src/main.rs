@@ -178,7 +178,8 @@ mod tests {
         assert!(parse("--quick --check-wanted").unwrap().task.check_wanted);
         let old = parse("--against old").unwrap().task.against;
         assert_eq!(old, Some("old".into()));
-        assert!(parse("--many").unwrap().task.many);
+        assert_eq!(parse("--many").unwrap().task.many, Some(None));
+        assert_eq!(parse("--many 100").unwrap().task.many, Some(Some(100)));
         assert!(parse("--doors").unwrap().task.doors);
         assert!(parse("--numbers").unwrap().task.numbers);
         assert!(parse("--only latency").unwrap().only == Some(Part::Latency));
@@ -190,6 +191,7 @@ mod tests {
             "--fast",
             "check",
             "--many --doors",
+            "--many ten",
             "--counts --write-counts",
         ] {
             assert!(parse(wrong).is_none(), "{wrong}");

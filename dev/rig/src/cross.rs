@@ -36,7 +36,7 @@ const OPTIMISED: &str =
     "test --quiet --release --package wellspring-cipher --test answers --test residue";
 
 /// Tests of the engine, on aarch64: fork, copies of a machine, reseeds, seed files, modes, sources. QEMU's user mode cannot run
-/// the others. It has no vDSO getrandom, no ptrace(2) (`faults`, `traced`), and no VmFlags in smaps
+/// the others. It has no vDSO getrandom, no ptrace(2) (`traced`), and no VmFlags in smaps
 /// (`memory`), gives no limit to memory (`shortage`, `many`), and keeps signals for itself (the test that is skipped). It
 /// refuses filters of seccomp(2), so that `sandbox` tests little. `churn`, `limits`, `past_reads`, `secrets` and `stack_use`
 /// take more than 150 s there, and `unload` hung once in a child. `nested` and `raw_clones` use the trap flag of x86-64.
@@ -439,7 +439,7 @@ fn wanted(list: &str) -> Vec<&str> {
 
 /// Left out is what takes more than 150 s.
 const MACHINE_TESTS: &str = "test --no-run --quiet --message-format=json --package wellspring --package wellspring-os \
-    --test copies --test engine --test faults --test fork --test memory --test sandbox --test shortage --test states \
+    --test copies --test engine --test fork --test memory --test sandbox --test shortage --test states \
     --test thread_exit --test traced";
 
 /// Of these: a line of 200 forks takes minutes on an emulated machine, and the seed file needs a disk.

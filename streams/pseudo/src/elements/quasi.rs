@@ -2,15 +2,11 @@
 
 mod direction_numbers;
 
-use super::arrays::{ElementError, Elements, Kind, Words, check_range};
-use super::distributions::table::{HALTON, SOBOL};
-use super::uniform::from_u64;
+use super::arrays::{ElementError, Elements, Kind, Words, check_range, from_u64};
+use super::distributions::entry::{HALTON, SOBOL};
 use alloc::vec;
 use alloc::vec::Vec;
 use direction_numbers::{INITIAL, POLYNOMIALS};
-
-/// The most dimensions of a sequence.
-pub(super) const MAX_DIMENSIONS: usize = 256;
 
 /// Checks that `out` holds whole points, and that this many points exist from `first` on.
 fn check_points(dimensions: usize, first: u64, out: &[f64]) -> Result<(), ElementError> {

@@ -117,7 +117,7 @@ proptest! {
         elements.uniform(first, &mut wide).unwrap();
         elements.uniform(first, &mut narrow).unwrap();
         let mut words = stream.at(8 * u128::from(first));
-        prop_assert_eq!(wide, [(); 20].map(|()| uniform::from_u64(words.next_u64())));
+        prop_assert_eq!(wide, [(); 20].map(|()| arrays::from_u64(words.next_u64())));
         let mut words = stream.at(4 * u128::from(first));
         prop_assert_eq!(
             narrow,
@@ -147,9 +147,9 @@ fn threads_fill_one_array_together() {
 
 #[test]
 fn zero_is_possible_and_one_is_not() {
-    assert_eq!(uniform::from_u64(0), 0.0);
-    assert_eq!(uniform::from_u64((1 << 11) - 1), 0.0);
-    assert_eq!(uniform::from_u64(u64::MAX), 1.0 - f64::EPSILON / 2.0);
+    assert_eq!(arrays::from_u64(0), 0.0);
+    assert_eq!(arrays::from_u64((1 << 11) - 1), 0.0);
+    assert_eq!(arrays::from_u64(u64::MAX), 1.0 - f64::EPSILON / 2.0);
     assert_eq!(uniform::from_u32(u32::MAX), 1.0 - f32::EPSILON / 2.0);
     assert_eq!(uniform::from_u32(255), 0.0);
 }

@@ -2,16 +2,7 @@
 
 use wellspring_cipher::SimdTask;
 
-use super::arrays::{ElementError, Elements, Kind, STREAM_ROW};
-
-/// A number in [0, 1) from the upper 53 bits of a word, as NumPy's `Generator.random` does.
-#[inline(always)]
-pub(super) fn from_u64(word: u64) -> f64 {
-    // AVX-512 DQ converts a register of integers by one instruction. For AVX2 and SSE2 the compiler puts both halves of the
-    // integer into fractions, in about five.
-    const STEP: f64 = 1.0 / (1u64 << 53) as f64;
-    (word >> 11) as f64 * STEP
-}
+use super::arrays::{ElementError, Elements, Kind, STREAM_ROW, from_u64};
 
 /// A number in [0, 1) from the upper 24 bits of a word, as NumPy's `Generator.random` does.
 #[inline(always)]

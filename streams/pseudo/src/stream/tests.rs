@@ -337,3 +337,53 @@ fn debug_output_shows_the_name_and_no_key() {
 fn a_stream_is_no_larger_than_documented() {
     assert!(size_of::<Stream>() <= 2048);
 }
+
+#[cfg(all(test, any(feature = "rand_core_09", feature = "rand_core_06")))]
+mod older_traits {
+    use super::*;
+    use crate::Xoshiro256PlusPlusX16;
+    use crate::insecure_for_tests::KnownRng;
+
+    /// The words and bytes of an older trait are those of the type's own methods.
+    macro_rules! assert_same {
+        ($version:ident, $generator:expr) => {{
+            let (mut one, mut other) = ($generator, $generator);
+            for _ in 0..50 {
+                assert_eq!($version::RngCore::next_u64(&mut one), other.next_u64());
+                let next_u32 = rand_core::Rng::next_u32(&mut other);
+                assert_eq!($version::RngCore::next_u32(&mut one), next_u32);
+                let mut bytes = [[0; 24]; 2];
+                $version::RngCore::fill_bytes(&mut one, &mut bytes[0]);
+                other.fill(&mut bytes[1]);
+                assert_eq!(bytes[0], bytes[1]);
+            }
+        }};
+    }
+
+    macro_rules! assert_version {
+        ($version:ident) => {
+            for algorithm in Algorithm::ALL {
+                assert_same!($version, Stream::new(algorithm, 7, &[1]));
+            }
+            let xoshiro = Xoshiro256PlusPlus::from_any_words([7; 4]);
+            assert_same!($version, xoshiro.clone());
+            assert_same!($version, Xoshiro256PlusPlusX16::jumping_from(&xoshiro));
+            assert_same!($version, Xorshift128Plus::from_any_words([7; 2]));
+            assert_same!($version, KnownRng::new(7));
+            fn assert_is_crypto_rng<R: $version::CryptoRng>(_: R) {}
+            assert_is_crypto_rng(KnownRng::new(7));
+        };
+    }
+
+    #[test]
+    #[cfg(feature = "rand_core_09")]
+    fn every_generator_has_the_trait_of_rand_core_09() {
+        assert_version!(rand_core_09);
+    }
+
+    #[test]
+    #[cfg(feature = "rand_core_06")]
+    fn every_generator_has_the_trait_of_rand_core_06() {
+        assert_version!(rand_core_06);
+    }
+}

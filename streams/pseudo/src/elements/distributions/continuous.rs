@@ -3,11 +3,11 @@
 use wellspring_cipher::SimdTask;
 
 use super::drawn;
-use super::private::{Each, Sealed};
-use super::table::{
+use super::entry::{
     BETA, CHI_SQUARE, EXPONENTIAL, GAMMA, LOGNORMAL, NORMAL, STUDENT_T, TRUNCATED_NORMAL, UNIFORM,
     WEIBULL,
 };
+use super::private::{Each, Sealed};
 use super::{ElementError, Elements};
 use crate::elements::arrays::{Kind, Words, check_range};
 use crate::elements::functions::{exp, ln, sqrt};
@@ -709,20 +709,6 @@ impl TruncatedNormal {
     pub fn new(mean: f64, sigma: f64, low: f64, high: f64) -> Result<Self, ElementError> {
         TRUNCATED_NORMAL.check(&[mean, sigma, low, high])?;
         Ok(Self::of([mean, sigma, low, high]))
-    }
-
-    /// The rule that connects the parameters.
-    pub(super) fn rule([mean, sigma, low, high]: [f64; 4]) -> Result<(), &'static str> {
-        if low >= high {
-            return Err("low >= high");
-        }
-        let (from, to) = ((low - mean) / sigma, (high - mean) / sigma);
-        // Squares of the bounds have to be floats.
-        let is_near = from < 1e100 && to > -1e100 && from < to;
-        if !is_near {
-            return Err("low and high are too far from the mean, or too near each other");
-        }
-        Ok(())
     }
 
     pub(super) fn of([mean, sigma, low, high]: [f64; 4]) -> Self {

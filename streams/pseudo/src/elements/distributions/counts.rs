@@ -6,8 +6,8 @@
 //! variables", 1993, and "The generation of binomial random variates", 1993).
 
 use super::continuous::Map;
+use super::entry::{BINOMIAL, CHOICE, GEOMETRIC, MAX_POISSON_MEAN, POISSON};
 use super::private::{Each, Sealed};
-use super::table::{BINOMIAL, CHOICE, GEOMETRIC, POISSON};
 use super::{ElementError, Elements};
 use super::{drawn, in_groups};
 use crate::elements::arrays::{Kind, Words};
@@ -339,7 +339,7 @@ pub struct Poisson {
 
 impl Poisson {
     /// The largest mean: ten standard deviations above it is 2^63, as in NumPy.
-    pub const MAX_MEAN: f64 = 9.223_372_006_484_771e18;
+    pub const MAX_MEAN: f64 = MAX_POISSON_MEAN;
 
     /// The mean number of events. Above 2^53 counts are rounded to floats.
     ///

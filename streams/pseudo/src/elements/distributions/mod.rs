@@ -2,7 +2,7 @@
 //! numbers are rejected.
 //!
 //! ```text
-//! table        every distribution: names, parameters, bounds, types, rows
+//! entry        every distribution: names, parameters, bounds, types, rows
 //! continuous   uniform, normal and exponential with a scale; log-normal, Weibull, Cauchy; gamma, chi-square, beta,
 //!              Student's t; normal numbers between two bounds
 //! transformed  functions of a few of these: Laplace, Gumbel, logistic, Rayleigh, Pareto, power, triangular, von Mises,
@@ -11,6 +11,7 @@
 //! urns         hypergeometric, negative binomial, logarithmic series, Zipf
 //! rows         k of n numbers, orders of n numbers; Dirichlet, multinomial, multivariate normal, points on a sphere,
 //!              colours of balls
+//! table        the entries, with the functions that make each
 //! ```
 //!
 //! Each is a function of the words of one element. An element of a row of k numbers has the index k row + column.
@@ -18,6 +19,7 @@
 
 mod continuous;
 mod counts;
+pub(super) mod entry;
 mod rows;
 pub mod table;
 mod transformed;

@@ -7,10 +7,10 @@ use core::cell::Cell;
 
 use super::continuous::{StandardGamma, common_factor};
 use super::counts::{Binomial, Chance};
-use super::private::Sealed;
-use super::table::{
+use super::entry::{
     DIRICHLET, MULTINOMIAL, MULTIVARIATE_HYPERGEOMETRIC, MULTIVARIATE_NORMAL, SPHERE, SUBSETS,
 };
+use super::private::Sealed;
 use super::urns::{Hypergeometric, Urn};
 use super::{ElementError, Elements};
 use crate::elements::arrays::Kind;

@@ -6,11 +6,11 @@ use wellspring_cipher::SimdTask;
 use super::continuous::{StandardGamma, map};
 use super::counts::Poisson;
 use super::drawn;
-use super::private::{Each, Sealed};
-use super::table::{
+use super::entry::{
     F_RATIO, GUMBEL, LAPLACE, LOGISTIC, NONCENTRAL_CHI_SQUARE, NONCENTRAL_F, PARETO, POWER,
     RAYLEIGH, TRIANGULAR, VON_MISES, WALD,
 };
+use super::private::{Each, Sealed};
 use super::{ElementError, Elements};
 use crate::elements::arrays::{Kind, Words};
 use crate::elements::functions::{atan, exp, exp_m1, ln, sqrt};
@@ -304,22 +304,6 @@ impl Triangular {
     pub fn new(left: f64, mode: f64, right: f64) -> Result<Self, ElementError> {
         TRIANGULAR.check(&[left, mode, right])?;
         Ok(Self::of([left, mode, right]))
-    }
-
-    /// The rule that connects the parameters.
-    pub(super) fn rule([left, mode, right]: [f64; 3]) -> Result<(), &'static str> {
-        let length = right - left;
-        if left > mode {
-            Err("left > mode")
-        } else if mode > right {
-            Err("mode > right")
-        } else if length == 0.0 {
-            Err("left == right")
-        } else if !(length * length).is_finite() {
-            Err("right - left is too large")
-        } else {
-            Ok(())
-        }
     }
 
     #[inline(always)]

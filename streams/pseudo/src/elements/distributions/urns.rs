@@ -4,8 +4,8 @@ use wellspring_cipher::SimdTask;
 
 use super::continuous::StandardGamma;
 use super::counts::{INVERTED_BELOW, Poisson, Remembered, inverted};
+use super::entry::{HYPERGEOMETRIC, LOG_SERIES, MAX_BALLS, NEGATIVE_BINOMIAL, ZIPF};
 use super::private::{Each, Sealed};
-use super::table::{HYPERGEOMETRIC, LOG_SERIES, NEGATIVE_BINOMIAL, ZIPF};
 use super::{ElementError, Elements};
 use super::{drawn, in_groups};
 use crate::elements::arrays::{Kind, Words};
@@ -30,7 +30,7 @@ pub struct Hypergeometric {
 
 impl Hypergeometric {
     /// The largest number of balls of one colour, as in NumPy.
-    pub const MAX_BALLS: i64 = 1_000_000_000;
+    pub const MAX_BALLS: i64 = MAX_BALLS;
 
     /// The good ones of `sample` balls from an urn with `good` and `bad` ones.
     ///
@@ -42,14 +42,6 @@ impl Hypergeometric {
         let values = [good as f64, bad as f64, sample as f64];
         HYPERGEOMETRIC.check(&values)?;
         Ok(Self::of(values))
-    }
-
-    /// The rule that connects the parameters.
-    pub(super) fn rule([good, bad, sample]: [f64; 3]) -> Result<(), &'static str> {
-        if good + bad < sample {
-            return Err("ngood + nbad < nsample");
-        }
-        Ok(())
     }
 
     pub(super) fn of(values: [f64; 3]) -> Self {
@@ -365,14 +357,6 @@ impl NegativeBinomial {
     pub fn new(n: f64, p: f64) -> Result<Self, ElementError> {
         NEGATIVE_BINOMIAL.check(&[n, p])?;
         Ok(Self::of([n, p]))
-    }
-
-    /// The rule that connects the parameters, as in NumPy.
-    pub(super) fn rule([n, p]: [f64; 2]) -> Result<(), &'static str> {
-        if (1.0 - p) / p * (n + 10.0 * sqrt(n)) > Poisson::MAX_MEAN {
-            return Err("n too large or p too small");
-        }
-        Ok(())
     }
 
     pub(super) fn of([n, p]: [f64; 2]) -> Self {

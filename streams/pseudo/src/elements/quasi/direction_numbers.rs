@@ -1,7 +1,7 @@
 //! The direction numbers of Sobol's sequence, by S. Joe and F. Y. Kuo (new-joe-kuo-6.21201, 2008), BSD-3-Clause.
 //! Made by vectors/make-direction-numbers.py.
 
-use super::MAX_DIMENSIONS;
+use crate::elements::distributions::entry::MAX_DIMENSIONS;
 
 /// The primitive polynomial of each dimension, modulo 2: bit k is the coefficient of x^k.
 #[rustfmt::skip]
