@@ -13,9 +13,9 @@ use wellspring_service_core::reseeder::reseed_kernel;
 
 /// Random numbers for a whole host
 ///
-/// Device files, sockets, metrics and a status page, from one engine. It needs no configuration; where there is
-/// /etc/wellspring/wellspring.toml, with conf.d/*.toml beside it, it follows that. It stays in the foreground, logs to
-/// stderr, and ends at SIGTERM or Ctrl-C. SIGHUP: reads the configuration again. SIGUSR1: all processes take new keys.
+/// Device files, sockets, metrics and a status page, from one engine. The service needs no configuration. If there is one, it
+/// reads /etc/wellspring/wellspring.toml and conf.d/*.toml beside it. It stays in the foreground, logs to stderr, and ends at
+/// SIGTERM or Ctrl-C. SIGHUP: reads the configuration again. SIGUSR1: all processes take new keys.
 #[derive(Parser)]
 #[command(
     name = "wellspringd",

@@ -81,9 +81,9 @@ enum GenerationAction {
 
         /// A secret that no other copy of this machine gets, 32 bytes or more; - is standard input
         ///
-        /// It goes into the kernel's generator before the page changes, as with --kernel, and from there into all engines
-        /// and guards. On a machine without RDRAND or RNDR and without vmgenid, nothing else that is secret differs
-        /// between two copies. No more than 4096 bytes are read.
+        /// The secret goes into the kernel's generator before the page changes, as with --kernel, and from there into all
+        /// engines and guards. On a machine without RDRAND or RNDR and without vmgenid, nothing else that is secret differs
+        /// between two copies. At most 4096 bytes are read.
         #[arg(long, value_name = "FILE")]
         nonce: Option<PathBuf>,
 

@@ -206,8 +206,9 @@ const FIRST_BYTE: &str = "--first-byte";
 /// Modes, threads, sizes, backends, latencies, fairness, and the harvester beside readers. Every round runs every
 /// case; figures are medians over the rounds, ratios the medians of the rounds' ratios. Takes about a minute.
 ///
-/// Prints one table. A row is a generator at a size on some threads, another kind of call, or an event of the harvester; the
-/// columns are the time of a read, the bytes of all threads together, their ratio to one thread, and quantiles of single calls.
+/// Prints one table. Each row is a generator with a size of reads and a number of threads, or another kind of call, or an event
+/// of the harvester. The columns are the time of a read, the bytes a second of all threads, the ratio to one thread, and
+/// quantiles of single calls.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

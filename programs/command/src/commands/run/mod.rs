@@ -48,8 +48,8 @@ Exit status of the program; 127 if it is not found, 126 if it cannot be started,
 pub(crate) struct RunRequest {
     /// Put a library before the C library: getrandom, getentropy, arc4random, /dev/urandom
     ///
-    /// By LD_PRELOAD; and by ASAN_OPTIONS, without which a program built with AddressSanitizer would not start. /dev/random and
-    /// /dev/urandom become the service's files, if it has mounted them.
+    /// LD_PRELOAD names the library. ASAN_OPTIONS lets a program that was built with AddressSanitizer start with it. If the
+    /// service has mounted its files, /dev/random and /dev/urandom are those files.
     #[arg(long)]
     preload: bool,
 
@@ -88,9 +88,9 @@ pub(crate) struct RunRequest {
 
     /// Draw the same bytes in every run with this seed: only for tests and reproducible builds
     ///
-    /// Every byte that goes through the library and the provider, keys too, follows from the seed: from a stream for each
-    /// process and each thread, in the order in which they begin to draw, and for children of fork in the order of the forks.
-    /// Refused for root, for programs with more rights than their caller, and for static programs, which load no library.
+    /// Every byte that goes through the library and the provider, keys too, follows from the seed. Each process and each thread
+    /// has a stream: processes and threads are counted as they begin to draw, and children of fork as they are forked. Root,
+    /// programs with more rights than their caller, and static programs, which load no library, are refused.
     #[arg(long, value_name = "SEED", value_parser = crate::commands::bytes::seed, conflicts_with = "private_dev")]
     repeat: Option<u128>,
 
