@@ -1,10 +1,13 @@
 //! The provider in installed programs, servers and clients, and in a PostgreSQL server through pgcrypto.
 
 use crate::{DOOR, Run, are_installed, configuration, configuration_in, is_success, run};
+use std::ffi::CString;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use testkit::filter::{Random, answer_random};
 use testkit::programs::{AS_USER, can_be_user};
 use wellspring_interpose::door_counters::{Door, DoorCounters, VARIABLE};
@@ -124,6 +127,14 @@ fn nginx_settings(port: u16) -> String {
          client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5; \
          server {{ listen 127.0.0.1:{port} ssl; ssl_certificate c.pem; ssl_certificate_key k.pem; return 200 good; }} }}' \
          > nginx.conf"
+    )
+}
+
+/// A script with OpenSSL's own configuration, that counts nothing.
+fn without_us(script: &str) -> String {
+    format!(
+        "{UNCOUNTED} OPENSSL_CONF=/dev/null sh -c {}",
+        testkit::programs::quoted(Path::new(script))
     )
 }
 
@@ -426,19 +437,25 @@ fn without_its_seed_source_no_server_and_no_client_makes_a_connection() {
         );
         format!("sh -c {}", testkit::programs::quoted(Path::new(&script)))
     };
-    let plain = |script: String| {
-        format!(
-            "env -u WELLSPRING_REPORT OPENSSL_CONF=/dev/null sh -c {}",
-            testkit::programs::quoted(Path::new(&script))
-        )
-    };
     type Script<'a> = &'a dyn Fn(u16) -> String;
     let cases: [(&str, Script<'_>, Script<'_>); 5] = [
-        ("openssl", &|port| plain(s_server(port)), &s_client),
-        ("curl", &|port| plain(s_server(port)), &curl),
-        ("python3", &|port| plain(s_server(port)), &python),
-        ("openssl", &s_server, &|port| plain(s_client(port))),
-        ("nginx", &nginx, &|port| plain(s_client(port))),
+        (
+            "openssl",
+            &|port| without_us(&format!("exec {}", s_server(port))),
+            &s_client,
+        ),
+        (
+            "curl",
+            &|port| without_us(&format!("exec {}", s_server(port))),
+            &curl,
+        ),
+        (
+            "python3",
+            &|port| without_us(&format!("exec {}", s_server(port))),
+            &python,
+        ),
+        ("openssl", &s_server, &|port| without_us(&s_client(port))),
+        ("nginx", &nginx, &|port| without_us(&s_client(port))),
     ];
     let settings = configuration(|text| crate::seed_source(&text));
     for (name, server, client) in cases {
@@ -519,6 +536,92 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
             assert!(counts.failures > 0, "{what}");
         }
     }
+}
+
+/// A clock that goes on by more than an hour at each look. OpenSSL's generators take a new seed after an hour or less, so each
+/// of their draws is a reseed.
+const FAST_CLOCK: &str = "#include <time.h>
+time_t time(time_t *out) {
+    static time_t ahead;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    now.tv_sec += __atomic_add_fetch(&ahead, 4000, __ATOMIC_RELAXED);
+    if (out) *out = now.tv_sec;
+    return now.tv_sec;
+}
+";
+
+/// The program gets its first seeds, and then no more.
+#[test]
+fn a_seed_source_that_fails_after_the_first_seeds_ends_keys_servers_and_clients() {
+    if !are_installed(&["openssl", "bash", "cc"]) {
+        return;
+    }
+    let settings = configuration(|text| crate::seed_source(&text));
+    let source = settings.with_file_name("clock.c");
+    fs::write(&source, FAST_CLOCK).unwrap();
+    let clock = testkit::programs::compile(&source, &["-shared", "-fPIC"]);
+    let clock = format!("LD_PRELOAD={}", testkit::programs::quoted(&clock));
+    let genrsa = |_, clock: &str| format!("{clock} openssl genrsa -out key 2048");
+    let server = |port, clock: &str| {
+        let server = format!("{clock} {}", s_server(port));
+        with_server(&server, &without_us(&s_client(port)), port)
+    };
+    let of_client = |client: String, port| {
+        with_server(
+            &without_us(&format!("exec {}", s_server(port))),
+            &client,
+            port,
+        )
+    };
+    let client = |port, clock: &str| of_client(format!("{clock} {}", s_client(port)), port);
+    let curl = |port, clock: &str| of_client(format!("{clock} {}", curl(port)), port);
+    type Script<'a> = &'a dyn Fn(u16, &str) -> String;
+    let cases: [(&str, Script<'_>); 4] = [
+        ("openssl genrsa", &genrsa),
+        ("openssl s_server", &server),
+        ("openssl s_client", &client),
+        ("curl", &curl),
+    ];
+    for (name, script) in cases {
+        if !are_installed(&[name.split(' ').next().unwrap()]) {
+            continue;
+        }
+        let seeds = |run: &Run| run.counts(Door::ProviderSeed).calls;
+        let first = seeds(&run(&script(port(), ""), &settings).succeeds());
+        if first == 0 {
+            testkit::skipped(&format!("{name} has an OpenSSL of its own"));
+            continue;
+        }
+        let good = run(&script(port(), &clock), &settings).succeeds();
+        assert!(seeds(&good) > first, "{name} takes no seed later");
+        for fault in FAULTS {
+            let bad = Run::of(&script(port(), &clock), |command| {
+                let counters = counters_of(command);
+                command
+                    .env("OPENSSL_CONF", &settings)
+                    .current_dir(settings.parent().unwrap());
+                let answer = move |_| match counters.counts(Door::ProviderSeed).calls {
+                    given if given < first => Random::Given,
+                    _ => fault,
+                };
+                answer_random(command, answer).unwrap();
+            });
+            let what = format!("{name}, {fault:?}: {}", bad.text());
+            assert!(!bad.output.status.success(), "{what}");
+            let counts = bad.counts(Door::ProviderSeed);
+            assert!(counts.failures > 0, "{what}");
+            assert_eq!(counts.calls, first, "{what}");
+        }
+    }
+}
+
+/// The counters that a command's program will have.
+fn counters_of(command: &Command) -> DoorCounters {
+    let mut variables = command.get_envs();
+    let page = variables.find(|(name, _)| *name == VARIABLE).unwrap().1;
+    let name = CString::new(page.unwrap().as_bytes()).unwrap();
+    DoorCounters::open(&name).unwrap()
 }
 
 /// Without an engine OpenSSL up to 3.6 would take the system's seed, and say nothing.
