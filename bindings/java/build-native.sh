@@ -8,11 +8,13 @@ classes=$1/wellspring/jca
 cd "$(dirname "$0")/../.."
 target=$PWD/target
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+# Debian's compilers for other processors come without a C library, if its package is only recommended and so left out.
+links() { echo 'int main(void) { return 0; }' | "$1" -x c -o /dev/null - 2> /dev/null; }
 for machine in x86_64 aarch64; do
     triple=$machine-unknown-linux-gnu
     if ! { [ -d "$(rustc --print target-libdir --target "$triple")" ] &&
-        { [ "$machine" = "$(uname -m)" ] || command -v "$machine-linux-gnu-gcc" >/dev/null; }; }; then
-        echo "SKIPPED: no library for $machine: it needs $machine-linux-gnu-gcc and rustup target add $triple"
+        { [ "$machine" = "$(uname -m)" ] || links "$machine-linux-gnu-gcc"; }; }; then
+        echo "SKIPPED: no library for $machine: it needs $machine-linux-gnu-gcc with its C library, and rustup target add $triple"
         continue
     fi
     cargo build --release --locked -p wellspring-java --target "$triple" --target-dir "$target"
