@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-use testkit::filter::{Random, answer_random};
+use testkit::filter::{Random, answer_random, is_possible};
 use testkit::programs::{AS_USER, can_be_user};
 use wellspring_interpose::door_counters::{Door, DoorCounters, VARIABLE};
 
@@ -65,7 +65,7 @@ fn openssl_commands_draw_every_byte() {
 /// As in gVisor, and on Linux before 4.14.
 #[test]
 fn a_kernel_that_does_not_wipe_a_child_is_no_reason_to_refuse() {
-    use testkit::filter::{is_possible, without_wipes};
+    use testkit::filter::without_wipes;
     if !are_installed(&["openssl"]) || !is_possible() {
         return;
     }
@@ -396,7 +396,7 @@ fn run_with_filter(script: &str, settings: &Path, filter: fn() -> std::io::Resul
 
 #[test]
 fn a_program_whose_engine_has_no_seed_gets_an_error_that_is_counted() {
-    if !are_installed(&["openssl"]) {
+    if !are_installed(&["openssl"]) || !is_possible() {
         return;
     }
     let generator = configuration(|text| text);
@@ -421,7 +421,7 @@ fn a_program_whose_engine_has_no_seed_gets_an_error_that_is_counted() {
 /// The system's seed is there for OpenSSL meanwhile: the other side of each connection takes it.
 #[test]
 fn without_its_seed_source_no_server_and_no_client_makes_a_connection() {
-    if !are_installed(&["openssl", "bash"]) {
+    if !are_installed(&["openssl", "bash"]) || !is_possible() {
         return;
     }
     let python = |port: u16| {
@@ -489,7 +489,7 @@ fn is_forked(process: u32) -> bool {
 
 #[test]
 fn a_seed_source_that_fails_later_gives_openssl_an_error_at_its_next_reseed() {
-    if !are_installed(&["openssl", "bash"]) {
+    if !are_installed(&["openssl", "bash"]) || !is_possible() {
         return;
     }
     let python = "python3 -c '
@@ -554,7 +554,7 @@ time_t time(time_t *out) {
 /// The program gets its first seeds, and then no more.
 #[test]
 fn a_seed_source_that_fails_after_the_first_seeds_ends_keys_servers_and_clients() {
-    if !are_installed(&["openssl", "bash", "cc"]) {
+    if !are_installed(&["openssl", "bash", "cc"]) || !is_possible() {
         return;
     }
     let settings = configuration(|text| crate::seed_source(&text));
@@ -627,7 +627,7 @@ fn counters_of(command: &Command) -> DoorCounters {
 /// Without an engine OpenSSL up to 3.6 would take the system's seed, and say nothing.
 #[test]
 fn a_program_without_an_engine_does_not_take_another_seed_in_silence() {
-    if !are_installed(&["openssl"]) {
+    if !are_installed(&["openssl"]) || !is_possible() {
         return;
     }
     let settings = configuration(|text| crate::seed_source(&text));
