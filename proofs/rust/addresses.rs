@@ -32,12 +32,6 @@ pub trait SimdTask {
     fn run(self) -> Self::Output;
 }
 
-pub mod uniform {
-    pub fn from_u64(_: u64) -> f64 {
-        0.0
-    }
-}
-
 /// Blocks that know where they are: byte p of a row is the byte p modulo 251.
 pub mod counter_function {
     use super::{Algorithm, CALLS};
