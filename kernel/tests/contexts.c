@@ -372,11 +372,26 @@ static int count_interrupts(enum kind kind, struct counts *total)
 	return error;
 }
 
+/* By the module, or by the kernel's own section where that does it: both would cost more. */
+static bool section_holds_once(void)
+{
+	struct ws_simd simd;
+	unsigned long held;
+
+	if (!ws_simd_begin(&simd))
+		return false;
+	held = softirq_count();
+	ws_simd_end(&simd);
+	return IS_ENABLED(CONFIG_PREEMPT_RT) || held == SOFTIRQ_DISABLE_OFFSET;
+}
+
 static int sections_hold_softirqs(struct report *report)
 {
 	struct counts counts[KINDS];
 	enum kind kind;
 
+	if (!section_holds_once())
+		return failed(report, "a section disables softirqs not once");
 	for (kind = 0; kind < KINDS; kind++) {
 		int error = count_interrupts(kind, &counts[kind]);
 

@@ -81,6 +81,24 @@ caches() (
 	exit $status
 )
 
+# By default interrupts alone are hooked: task switches are for who asks.
+hooks() (
+	sources=/sys/kernel/debug/wellspring/sources
+	# The hooks that are wanted, and how the module is loaded.
+	check() {
+		wanted=$1
+		shift
+		insmod "$@" || exit 1
+		found=$(awk '$1 ~ /^(interrupt|scheduler)$/ && $2 != "absent" { printf "%s ", $1 }' $sources)
+		rmmod wellspring || exit 1
+		[ "$found" = "$wanted" ] || { echo "FAILED hooks: '$found' by insmod $*"; exit 1; }
+	}
+	check "interrupt " "$1/wellspring.ko"
+	check "interrupt scheduler " "$1/wellspring.ko" timing=all
+	check "" "$1/wellspring.ko" timing=off
+	echo "ok hooks: interrupts by default"
+)
+
 # Programs write to the device as fast as they can. Without the hooks (timing=off) few
 # events reach the pools, so that reseeds by writers would show.
 flood() (
@@ -116,6 +134,7 @@ status=0
 early "$1" || status=1
 trace "$1" || status=1
 caches "$1" || status=1
+hooks "$1" || status=1
 flood "$1" || status=1
 load.sh "$1/wellspring.ko" 3 2 || status=1
 exit $status

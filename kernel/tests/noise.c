@@ -183,8 +183,58 @@ static int queues_apart(struct report *report)
 		      switches);
 }
 
+/* In tasks, on all CPUs. */
+static u64 count_sections(void)
+{
+	struct ws_simd_statistics statistics;
+	u64 sections = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		ws_simd_statistics(cpu, &statistics);
+		sections += statistics.sections[WS_TASK] + statistics.refusals[WS_TASK];
+	}
+	return sections;
+}
+
+/*
+ * The events of a CPU share a section, for all that it costs. A round has other sections: one for
+ * the queues of each other CPU, and less than 32 for a sample, the pools and the nodes.
+ */
+static int queues_in_a_section(struct report *report)
+{
+	u64 before, most = WS_QUEUE_EVENTS + num_possible_cpus(), fewest = U64_MAX;
+	u8 sample[WS_EVENT_BYTES];
+	unsigned long flags;
+	unsigned int turn;
+	u32 event;
+
+	ws_harvester_park(true);
+	/* Others may read meanwhile. */
+	for (turn = 0; turn < 3; turn++) {
+		ws_reseed();
+		local_irq_save(flags);
+		for (event = 0; event < WS_QUEUE_EVENTS; event++) {
+			get_random_bytes(sample, sizeof(sample));
+			ws_queue_push(WS_SOURCE_HWRNG, sample, sizeof(sample), 0);
+			ws_queue_push(WS_SOURCE_SCHEDULER, &event, sizeof(event), 0);
+		}
+		local_irq_restore(flags);
+		before = count_sections();
+		ws_harvester_round();
+		fewest = min(fewest, count_sections() - before);
+	}
+	ws_harvester_park(false);
+	if (fewest >= most)
+		return failed(report, "a round with %u events has %llu sections",
+			      2 * WS_QUEUE_EVENTS, fewest);
+	return passed(report, "a round with %u events has %llu sections, less than %llu",
+		      2 * WS_QUEUE_EVENTS, fewest, most);
+}
+
 const struct test queues_tests[] = {
 	{ "queues/apart", queues_apart },
+	{ "queues/in-a-section", queues_in_a_section },
 	{}
 };
 

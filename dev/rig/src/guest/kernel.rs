@@ -166,7 +166,7 @@ pub(crate) fn arm64_kernel(cache: &Cache) -> Result<Kernel> {
     Kernel::fetch(cache, Release::V6_12_ARM64)
 }
 
-/// Checks that the module's files have no circles: its script reads the symbols of the object files.
+/// Checks that the module's files have no circles, and what it exports: its script reads the symbols of the object files.
 fn in_order(build: &Path) -> Result {
     let script = build.join("tests/call-order.sh");
     let output = Command::new("sh").arg(&script).arg(build).output();

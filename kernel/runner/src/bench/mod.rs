@@ -3,7 +3,8 @@
 //! `readers` measures threads that read a device file, beside another task and the harvester; `nodes` has them on the CPUs of
 //! more and more nodes. Threads of the kernel that read, and requests inside the kernel, are below.
 //!
-//! All cases of a part have their turn in every round. A figure is the median over the rounds.
+//! All cases of a part have their turn in every round. A figure is the median over the rounds. A figure from threads of the
+//! kernel is left out where a round was disturbed ([`steady`]).
 
 mod nodes;
 mod readers;
@@ -59,6 +60,24 @@ fn table(title: &str, head: &[&str], rows: Vec<Vec<String>>, note: &str) -> Stri
     let mut table = Table::new(title, head).note(note);
     table.rows = rows;
     table.text()
+}
+
+/// The median over the rounds. `None` if a round differs from it by more than a third: then something else had the CPU.
+fn steady(rounds: &[f64]) -> Option<f64> {
+    let middle = median(rounds);
+    let is_near = |round: &f64| 3.0 * (round - middle).abs() <= middle;
+    rounds.iter().all(is_near).then_some(middle)
+}
+
+/// Each round as a multiple of the same round of another case.
+fn ratios(rounds: &[f64], others: &[f64]) -> Vec<f64> {
+    let pairs = rounds.iter().zip(others);
+    pairs.map(|(round, other)| round / other).collect()
+}
+
+/// The text of a steady figure.
+fn shown<T>(figure: Option<T>, text: impl FnOnce(T) -> String) -> String {
+    figure.map_or("disturbed".into(), text)
 }
 
 /// A line of a table: a name, and a cell for each subject.
@@ -138,8 +157,10 @@ fn sizes_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
     let cells = measure_inside(tests, pace.rounds, pace.slice, &cases)?;
     let (of_ways, of_numbers) = cells.split_at(WAYS.len() * SIZES.len());
     let mut lines = Vec::new();
+    let kernels = &of_ways[KERNELS * SIZES.len()..];
     for ((_, name), row) in WAYS.iter().zip(of_ways.chunks(SIZES.len())) {
-        let figures = row.iter().map(|cell| digits(cell.each_ns()));
+        let figures = row.iter().zip(kernels);
+        let figures = figures.map(|(cell, kernels)| cell.beside(kernels));
         lines.push(
             [(*name).to_owned(), "-".into()]
                 .into_iter()
@@ -148,15 +169,15 @@ fn sizes_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
         );
     }
     for ((_, name), cell) in NUMBERS.iter().zip(of_numbers) {
-        let mut line = vec![(*name).to_owned(), digits(cell.each_ns())];
+        let mut line = vec![(*name).to_owned(), cell.beside(&of_numbers[1])];
         line.extend(SIZES.map(|_| "-".into()));
         lines.push(line);
     }
     Ok(table(
-        "ns of a read inside the kernel, by its bytes",
+        "ns of a read inside the kernel, by its bytes; in brackets times the kernel's own in the same round",
         &["", "8", "16", "32", "256", "4096"],
         lines,
-        "One thread, in each of the four modes and beside the kernel's own.",
+        "One thread. disturbed: a round differs by more than a third from the median.",
     ))
 }
 
@@ -175,12 +196,14 @@ fn readers_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
     let mut lines = Vec::new();
     for (readers, row) in (1u32..).zip(cells.chunks(ways.len())) {
         let cell = |cell: &InsideCell| {
-            format!(
-                "{} ({:.1} %, {:.2} %)",
-                digits(LONG_BYTES as f64 * 1e3 / cell.each_ns()),
-                100.0 * cell.waiting(),
-                100.0 * cell.harvester()
-            )
+            shown(steady(&cell.each_ns), |each_ns| {
+                format!(
+                    "{} ({:.1} %, {:.2} %)",
+                    digits(LONG_BYTES as f64 * 1e3 / each_ns),
+                    100.0 * cell.waiting(),
+                    100.0 * cell.harvester()
+                )
+            })
         };
         let name = [readers.to_string()];
         lines.push(name.into_iter().chain(row.iter().map(cell)).collect());
@@ -215,16 +238,14 @@ fn delays_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
     }
     let line = |((_, _, name), samples): (&(u32, u32, &str), &Vec<Speed>)| {
         let of = |figure: fn(&Speed) -> u64| samples.iter().map(move |s| figure(s) as f64);
-        let median_of = |figure| median(&of(figure).collect::<Vec<f64>>());
-        let longest = of(|speed| speed.delay_ns[2]).fold(0.0, f64::max);
-        let figures = [
-            of(|speed| u64::from(speed.delays)).sum(),
-            median_of(|speed| speed.delay_ns[0]),
-            median_of(|speed| speed.delay_ns[1]),
-            longest,
-        ];
-        let name = [(*name).to_owned()];
-        name.into_iter().chain(figures.map(digits)).collect()
+        let rounds_of = |figure| of(figure).collect::<Vec<f64>>();
+        vec![
+            (*name).to_owned(),
+            digits(of(|speed| u64::from(speed.delays)).sum()),
+            shown(steady(&rounds_of(|speed| speed.delay_ns[0])), digits),
+            digits(median(&rounds_of(|speed| speed.delay_ns[1]))),
+            digits(of(|speed| speed.delay_ns[2]).fold(0.0, f64::max)),
+        ]
     };
     Ok(table(
         "ns from a hard interrupt to the softirq that it raises, beside a thread on the same CPU",
@@ -236,16 +257,29 @@ fn delays_inside(tests: &OwnedFd, pace: Pace) -> Result<String, Failure> {
 
 fn requests_inside(rows: &[Row]) -> String {
     let line = |row: &Row| {
-        let figures = [row.each_ns, row.mb_s, row.switches].map(digits);
-        let share = format!("{:.2} %", 100.0 * row.share);
-        let name = [row.name.to_owned()].into_iter();
-        name.chain(figures).chain([share]).collect()
+        let ratio = row.ratio.as_ref();
+        vec![
+            row.name.to_owned(),
+            shown(row.each_ns, digits),
+            ratio.map_or("-".into(), |ratio| shown(*ratio, |it| format!("{it:.2}"))),
+            shown(row.mb_s(), digits),
+            digits(row.switches),
+            format!("{:.2} %", 100.0 * row.share),
+        ]
     };
     table(
         "inside the kernel, one CPU, one request at a time, mode per-cpu",
-        &["", "ns", "MB/s", "context switches", "numbers' share"],
+        &[
+            "",
+            "ns",
+            "ratio",
+            "MB/s",
+            "context switches",
+            "numbers' share",
+        ],
         rows.iter().map(line).collect(),
-        "Published: AES-XTS of 16 bytes in a task, 384 MB/s by crypto/simd.c, 487 without; numbers' share 3.16 and 0.06 %.",
+        "ratio: to the same without a worker, and to blocks with get_random_u64(), in the same round. Published: AES-XTS of \
+         16 bytes in a task, 384 MB/s by crypto/simd.c, 487 without; numbers' share 3.16 and 0.06 %.",
     )
 }
 
@@ -261,6 +295,9 @@ const WAYS: [(u32, &str); 6] = [
     (4, "get_random_bytes"),
     (5, "pseudo"),
 ];
+
+/// Which of them is the kernel's own.
+const KERNELS: usize = 4;
 
 /// The work of a thread beside softirqs: a way to read, and its bytes at a time.
 const BESIDE: [(u32, u32, &str); 5] = [
@@ -284,9 +321,12 @@ struct InsideCell {
 }
 
 impl InsideCell {
-    /// The time of a read, where nothing takes the CPU away.
-    fn each_ns(&self) -> f64 {
-        median(&self.each_ns)
+    /// The time of a read, and how many times the kernel's own that is.
+    fn beside(&self, kernels: &InsideCell) -> String {
+        let ratio = steady(&ratios(&self.each_ns, &kernels.each_ns));
+        shown(steady(&self.each_ns).zip(ratio), |(each_ns, ratio)| {
+            format!("{} ({ratio:.2})", digits(each_ns))
+        })
     }
 
     /// The share of the readers' time that they waited for locks of nodes.
@@ -340,31 +380,39 @@ fn measure_inside(
 // ---- requests inside the kernel ----
 // Requests inside the kernel, and a loop that writes blocks. The module of the tests measures them.
 
-/// The kinds, with their numbers in `kernel/tests/uapi.h`, and the bytes of each.
-const KINDS: [(&str, f64); 11] = [
-    ("16 bytes for a task", 16.0),
-    ("16 bytes for a task, by a worker", 16.0),
-    ("16 bytes for a softirq", 16.0),
-    ("16 bytes for a softirq, by a worker", 16.0),
-    ("blocks with two secret numbers each", 4096.0),
-    ("blocks with two pseudo numbers each", 4096.0),
-    ("blocks with two of get_random_u64()", 4096.0),
-    ("AES-XTS of 16 bytes, directly", 16.0),
-    ("AES-XTS of 16 bytes, by cryptd", 16.0),
-    ("AES-XTS of 4096 bytes, directly", 4096.0),
-    ("AES-XTS of 4096 bytes, by cryptd", 4096.0),
+/// The kinds, with their numbers in `kernel/tests/uapi.h`, the bytes of each, and the kind that it is compared with.
+const KINDS: [(&str, f64, Option<usize>); 11] = [
+    ("16 bytes for a task", 16.0, None),
+    ("16 bytes for a task, by a worker", 16.0, Some(0)),
+    ("16 bytes for a softirq", 16.0, None),
+    ("16 bytes for a softirq, by a worker", 16.0, Some(2)),
+    ("blocks with two secret numbers each", 4096.0, Some(6)),
+    ("blocks with two pseudo numbers each", 4096.0, Some(6)),
+    ("blocks with two of get_random_u64()", 4096.0, None),
+    ("AES-XTS of 16 bytes, directly", 16.0, None),
+    ("AES-XTS of 16 bytes, by cryptd", 16.0, Some(7)),
+    ("AES-XTS of 4096 bytes, directly", 4096.0, None),
+    ("AES-XTS of 4096 bytes, by cryptd", 4096.0, Some(9)),
 ];
 
 /// The figures of one kind.
 struct Row {
     name: &'static str,
+    bytes: f64,
     /// The time of a request, or of a block with its numbers.
-    each_ns: f64,
-    mb_s: f64,
+    each_ns: Option<f64>,
+    /// That time as a multiple of another kind's.
+    ratio: Option<Option<f64>>,
     /// Context switches of a request.
     switches: f64,
     /// The share of the time that numbers take. Only the blocks have numbers.
     share: f64,
+}
+
+impl Row {
+    fn mb_s(&self) -> Option<f64> {
+        self.each_ns.map(|each_ns| self.bytes * 1e3 / each_ns)
+    }
 }
 
 /// Measures all kinds that this kernel has, in the mode per-cpu.
@@ -390,24 +438,36 @@ fn measure_requests(tests: &OwnedFd, pace: Pace, mode: &ModeGuard) -> Result<Vec
             samples.push(measure);
         }
     }
-    let measured = KINDS.into_iter().zip(&samples);
-    let measured = measured.filter(|(_, samples)| !samples.is_empty());
-    Ok(measured.map(row).collect())
+    Ok(rows(&samples))
 }
 
-fn row(((name, bytes), samples): ((&'static str, f64), &Vec<Measure>)) -> Row {
-    let medians = |figure: fn(&Measure) -> f64| {
-        let figures: Vec<f64> = samples.iter().map(figure).collect();
-        median(&figures)
-    };
-    let each_ns = medians(|sample| sample.ns as f64 / f64::from(sample.count));
-    Row {
+/// A row for each kind that was measured.
+fn rows(samples: &[Vec<Measure>; KINDS.len()]) -> Vec<Row> {
+    let measured = KINDS.into_iter().zip(samples);
+    let measured = measured.filter(|(_, samples)| !samples.is_empty());
+    let row = |((name, bytes, other), of_kind): ((_, _, Option<usize>), &Vec<Measure>)| Row {
         name,
-        each_ns,
-        mb_s: bytes * 1e3 / each_ns,
-        switches: medians(|sample| sample.switches as f64 / f64::from(sample.count)),
-        share: medians(|sample| sample.numbers_ns as f64 / sample.ns as f64),
-    }
+        bytes,
+        each_ns: steady(&each_ns(of_kind)),
+        ratio: other.map(|other| steady(&ratios(&each_ns(of_kind), &each_ns(&samples[other])))),
+        switches: medians(of_kind, |sample| {
+            sample.switches as f64 / f64::from(sample.count)
+        }),
+        share: medians(of_kind, |sample| {
+            sample.numbers_ns as f64 / sample.ns as f64
+        }),
+    };
+    measured.map(row).collect()
+}
+
+fn each_ns(samples: &[Measure]) -> Vec<f64> {
+    let each = |sample: &Measure| sample.ns as f64 / f64::from(sample.count);
+    samples.iter().map(each).collect()
+}
+
+fn medians(samples: &[Measure], figure: fn(&Measure) -> f64) -> f64 {
+    let figures: Vec<f64> = samples.iter().map(figure).collect();
+    median(&figures)
 }
 
 #[cfg(test)]
@@ -427,8 +487,24 @@ mod tests {
             turn_reads: 4,
             ..Speed::default()
         });
-        assert_eq!(cell.each_ns(), 200.0);
+        assert_eq!(cell.each_ns, [200.0]);
         assert_eq!((cell.waiting(), cell.harvester()), (0.25, 0.1));
+    }
+
+    #[test]
+    fn a_figure_with_a_round_that_differs_by_more_than_a_third_is_left_out() {
+        assert_eq!(steady(&[80.0, 90.0, 119.0]), Some(90.0));
+        assert_eq!(steady(&[90.0, 90.0, 120.1]), None);
+        assert_eq!(steady(&[59.9, 90.0, 90.0]), None);
+        let cell = |each_ns: [f64; 3]| InsideCell {
+            each_ns: each_ns.to_vec(),
+            ..InsideCell::default()
+        };
+        // The ratio is of rounds: 2, 2 and 2.2.
+        let text = cell([200.0, 220.0, 220.0]).beside(&cell([100.0, 110.0, 100.0]));
+        assert_eq!(text, format!("{} (2.00)", digits(220.0)));
+        let disturbed = cell([200.0, 220.0, 400.0]).beside(&cell([100.0, 110.0, 200.0]));
+        assert_eq!(disturbed, "disturbed");
     }
 
     #[test]
@@ -440,9 +516,17 @@ mod tests {
             switches: 10,
             ..Measure::default()
         };
-        let samples = vec![sample(100), sample(1000), sample(50)];
-        let blocks = row((("x", 16.0), &samples));
-        assert_eq!((blocks.each_ns, blocks.switches), (10.0, 1.0));
-        assert_eq!((blocks.mb_s, blocks.share), (1600.0, 0.05));
+        let mut samples = [const { Vec::new() }; KINDS.len()];
+        samples[4] = vec![sample(100), sample(110), sample(95)];
+        samples[6] = vec![sample(50), sample(55), sample(500)];
+        let rows = rows(&samples);
+        let [secret, kernels] = &rows[..] else {
+            panic!("{} rows", rows.len());
+        };
+        assert_eq!((secret.each_ns, secret.switches), (Some(10.0), 1.0));
+        assert_eq!((secret.mb_s(), secret.share), (Some(409_600.0), 0.05));
+        // One of the other's rounds was disturbed, and with it the ratio.
+        assert_eq!((kernels.each_ns, secret.ratio), (None, Some(None)));
+        assert!(requests_inside(&rows).contains("disturbed"));
     }
 }
