@@ -342,7 +342,11 @@ impl Uml {
         let output = command.output().map_err(at("timeout"))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let lines: Vec<String> = text.lines().map(String::from).collect();
-        no_trouble(&lines, &[])?;
+        // With lockdep User Mode Linux 7.3.4 reports its own start of the second CPU, which frees memory while it is offline.
+        // No module is there before all CPUs are.
+        let is_up = |line: &String| line.contains("smp: Brought up");
+        let boot = lines.iter().position(is_up).unwrap_or(0);
+        no_trouble(&lines[boot..], &[])?;
         if output.status.success() {
             return Ok(lines);
         }
