@@ -20,7 +20,7 @@ pub enum Error {
     /// A source read the engine that draws on it: it would wait for itself.
     SourceReadsEngine,
     /// The seed file that the engine [requires](crate::EngineBuilder::require_seed_file) cannot be used.
-    /// An error is `Copy` and holds no path: print the one that you named.
+    /// An error is `Copy` and holds no path: print the path that you named.
     SeedFile(SeedFileError),
     /// A self-test failed: this process computes wrong answers, and no byte of it is fit for use.
     SelfTest(SelfTest),

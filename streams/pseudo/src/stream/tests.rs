@@ -344,7 +344,7 @@ mod older_traits {
     use crate::Xoshiro256PlusPlusX16;
     use crate::insecure_for_tests::KnownRng;
 
-    /// The words and bytes of an older trait are those of the type's own methods.
+    /// Asserts that an older trait gives the same words and bytes as the type's own methods.
     macro_rules! assert_same {
         ($version:ident, $generator:expr) => {{
             let (mut one, mut other) = ($generator, $generator);
