@@ -376,8 +376,7 @@ fn uml_source(cache: &Cache) -> Result<PathBuf> {
     let folder = cache.once("source-uml", |folder| {
         let apt = Apt::new(folder, &["trixie-backports"])?;
         let names = apt.closure("linux-source", |name| name.starts_with("linux-source-"))?;
-        let newest = names.iter().filter(|name| *name != "linux-source");
-        apt.unpack(newest.map(String::as_str), folder)?;
+        apt.unpack(names.iter().map(String::as_str), folder)?;
         let archive = entry(&folder.join("usr/src"), "linux-source-", ".tar.xz")?;
         let tree = folder.join("tree");
         fs::create_dir_all(&tree).map_err(at(tree.display()))?;

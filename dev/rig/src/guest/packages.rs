@@ -185,26 +185,18 @@ impl Apt {
         command
     }
 
-    /// `package`, and what it depends on directly or indirectly, as far as `is_wanted` likes the names.
+    /// The package and all that it needs, directly or not, as far as `is_wanted` likes the names.
     pub(super) fn closure(
         &self,
         package: &str,
         is_wanted: impl Fn(&str) -> bool,
     ) -> Result<BTreeSet<String>> {
-        let mut found = BTreeSet::new();
-        let mut next = vec![package.to_owned()];
-        while let Some(package) = next.pop() {
-            let text = run(self
-                .command("apt-cache", "/dev/null")
-                .args(["depends", &package]))?;
-            next.extend(
-                dependencies(&text)
-                    .filter(|name| is_wanted(name) && !found.contains(*name))
-                    .map(String::from),
-            );
-            found.insert(package);
-        }
-        Ok(found)
+        let mut depends = self.command("apt-cache", "/dev/null");
+        depends.args(["depends", "--recurse", "--important", package]);
+        let text = run(&mut depends)?;
+        // The lines between the names of packages, with what each of these needs, are indented.
+        let names = text.lines().filter(|name| is_wanted(name));
+        Ok(names.map(String::from).collect())
     }
 
     /// Unpacks the packages of these names into `folder`.
@@ -257,17 +249,6 @@ pub(crate) fn debian_files(
     cache.once(name, |folder| {
         let apt = Apt::of(processor, folder, &["bookworm", "bookworm-security"])?;
         apt.unpack_whole(packages, folder)
-    })
-}
-
-/// The names in what `apt-cache depends` says. Those in angle brackets are not packages but what some provide.
-fn dependencies(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| {
-        let line = line.trim_start_matches([' ', '|']);
-        let name = line
-            .strip_prefix("PreDepends: ")
-            .or_else(|| line.strip_prefix("Depends: "))?;
-        (!name.starts_with('<')).then(|| name.trim_end())
     })
 }
 
@@ -484,32 +465,5 @@ impl Chroot {
             .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
             .env("LC_ALL", "C");
         command
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn alternatives_are_dependencies_and_what_packages_provide_is_not() {
-        let text = "\
-linux-headers-6.12.95+deb12-cloud-amd64
-  Depends: linux-headers-6.12.95+deb12-common
- |Depends: linux-image-6.12.95+deb12-cloud-amd64
-  Depends: linux-image-6.12.95+deb12-cloud-amd64-unsigned
-  PreDepends: gcc-12
-  Depends: <linux-initramfs-tool>
-    initramfs-tools
-  Suggests: debian-kernel-handbook
-";
-        let names: Vec<&str> = dependencies(text).collect();
-        let expected = [
-            "linux-headers-6.12.95+deb12-common",
-            "linux-image-6.12.95+deb12-cloud-amd64",
-            "linux-image-6.12.95+deb12-cloud-amd64-unsigned",
-            "gcc-12",
-        ];
-        assert_eq!(names, expected);
     }
 }

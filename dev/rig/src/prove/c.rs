@@ -1,176 +1,78 @@
 //! CBMC reads the files of `kernel/` as they are, but for what a proof puts into a copy.
 
 use super::edits::{Edit, parse_edits, parse_mutants};
-use super::{Tools, answer, must, read, write};
+use super::{Job, Tools, answer, cells, jobs_of, must, read, write};
 use crate::guest::{Result, at, failed};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A harness in `proofs/c/`, which includes the file of the kernel module that it is about.
+#[derive(Clone, Copy)]
 struct Proof {
-    name: &'static str,
     harness: &'static str,
     /// The files that are edited. An edit fits one of them.
-    sources: &'static [&'static str],
-    /// Its cases: all together are the proof.
-    cases: &'static [&'static [&'static str]],
-    bound: Bound,
+    sources: &'static str,
+    bound: &'static str,
+    /// Its cases, with semicolons between: all together are the proof.
+    cases: &'static str,
 }
 
-/// How loops end.
-enum Bound {
-    /// Each by the invariant that the edits give. Claims say where output goes, and no address of it is written to.
-    Invariants,
-    /// A compiler's code runs to its end.
-    Exhaustion,
-    /// After so many rounds, and CBMC proves that there are no more.
-    Rounds(&'static [&'static str]),
-}
+/// Bounds on loops. Each ends by the invariant that the edits give: claims say where output goes, and no address of it is
+/// written to. Or a compiler's code runs to its end. Any other bound is words for CBMC: loops end after so many rounds, and CBMC
+/// proves that there are no more.
+const INVARIANTS: &str = "invariants";
+const EXHAUSTION: &str = "exhaustion";
 
-const PROOFS: [Proof; 10] = [
-    Proof {
-        name: "P1 blocks",
-        harness: "blocks",
-        sources: &["fortuna.c"],
-        cases: &[&["-DCIPHER=WS_CHACHA20"], &["-DCIPHER=WS_AES256"]],
-        bound: Bound::Invariants,
-    },
-    Proof {
-        name: "P1 keystream",
-        harness: "keystream",
-        sources: &["cipher.c"],
-        cases: &[&["-DCIPHER=WS_CHACHA20"], &["-DCIPHER=WS_AES256"]],
-        bound: Bound::Invariants,
-    },
-    Proof {
-        name: "P2 taps",
-        harness: "taps",
-        sources: &["tap.c"],
-        cases: &[
-            &["-DIS_TAKE=1", "-DBUSY=1"],
-            &["-DIS_TAKE=0", "-DBUSY=1"],
-            &["-DIS_TAKE=1", "-DBUSY=0"],
-            &["-DIS_TAKE=0", "-DBUSY=0"],
-        ],
-        bound: Bound::Rounds(&[
-            "--unwind",
-            "18",
-            "--unwindset",
-            "hand_out.0:3,hand_out.1:8,tap_serve.0:3",
-        ]),
-    },
-    Proof {
-        name: "P2 copy",
-        harness: "copy",
-        sources: &["tap.c"],
-        cases: &[&[]],
-        bound: Bound::Exhaustion,
-    },
-    Proof {
-        name: "P2 reads",
-        harness: "reads",
-        sources: &["tap.c"],
-        cases: &[&["-DPART=COMPOSITION"], &["-DPART=TAKE"], &["-DPART=SHORT"]],
-        bound: Bound::Rounds(&["--unwind", "34", "--unwindset", "tap_serve.0:4"]),
-    },
-    Proof {
-        name: "P4 orders",
-        harness: "order",
-        sources: &["topology.c", "node.c"],
-        cases: &[&[]],
-        bound: Bound::Rounds(&["--unwind", "5"]),
-    },
-    Proof {
-        name: "P6 turns",
-        harness: "turns",
-        sources: &["topology.c"],
-        cases: &[&["-DNODES=2"], &["-DNODES=4"], &["-DNODES=8"]],
-        bound: Bound::Rounds(&["--unwind", "15"]),
-    },
-    Proof {
-        name: "P7 pools",
-        harness: "credit",
-        sources: &["fortuna.c"],
-        cases: &[
-            &["-DOPERATION=mix"],
-            &["-DOPERATION=absorb"],
-            &["-DOPERATION=take_seed"],
-        ],
-        bound: Bound::Rounds(&["--unwind", "33"]),
-    },
-    Proof {
-        name: "P7 ioctls",
-        harness: "ioctl",
-        sources: &["chardev.c"],
-        cases: &[
-            &["-DOPERATION=formula", "-DMAX_WRITTEN=600"],
-            &["-DOPERATION=call", "-DMAX_WRITTEN=600"],
-            &["-DOPERATION=user_writes", "-DMAX_WRITTEN=600"],
-        ],
-        bound: Bound::Rounds(&["--unwind", "8"]),
-    },
-    Proof {
-        name: "P7 ready",
-        harness: "ready",
-        sources: &["topology.c"],
-        cases: &[&[]],
-        bound: Bound::Rounds(&["--unwind", "4"]),
-    },
-];
+/// Name, harness, sources, bound and cases.
+const PROOFS: &str = "\
+P1 blocks    | blocks    | fortuna.c         | invariants  | -DCIPHER=WS_CHACHA20; -DCIPHER=WS_AES256
+P1 keystream | keystream | cipher.c          | invariants  | -DCIPHER=WS_CHACHA20; -DCIPHER=WS_AES256
+P2 taps      | taps      | tap.c             | --unwind 18 --unwindset hand_out.0:3,hand_out.1:8,tap_serve.0:3 |\
+    -DIS_TAKE=1 -DBUSY=1; -DIS_TAKE=0 -DBUSY=1; -DIS_TAKE=1 -DBUSY=0; -DIS_TAKE=0 -DBUSY=0
+P2 copy      | copy      | tap.c             | exhaustion  |
+P2 reads     | reads     | tap.c             | --unwind 34 --unwindset tap_serve.0:4 |\
+    -DPART=COMPOSITION; -DPART=TAKE; -DPART=SHORT
+P4 orders    | order     | topology.c node.c | --unwind 5  |
+P6 turns     | turns     | topology.c        | --unwind 15 | -DNODES=2; -DNODES=4; -DNODES=8
+P7 pools     | credit    | fortuna.c         | --unwind 33 | -DOPERATION=mix; -DOPERATION=absorb; -DOPERATION=take_seed
+P7 ioctls    | ioctl     | chardev.c         | --unwind 8  | -DOPERATION=formula -DMAX_WRITTEN=600;\
+    -DOPERATION=call -DMAX_WRITTEN=600; -DOPERATION=user_writes -DMAX_WRITTEN=600
+P7 ready     | ready     | topology.c        | --unwind 4  |
+";
 
-/// A case of a proof, or all cases with a mutant: at least one case must refute the mutant.
-pub(super) struct Job {
-    pub(super) name: String,
-    proof: &'static Proof,
-    cases: &'static [&'static [&'static str]],
-    mutant: Option<Edit>,
-}
-
-/// The proofs, the longest first.
-pub(super) fn jobs(root: &Path) -> Result<Vec<super::Job>> {
+/// A job for each case of a proof, and for each mutant.
+pub(super) fn jobs(root: &Path) -> Result<Vec<Job>> {
     let mut jobs = Vec::new();
-    for proof in &PROOFS {
-        for case in proof.cases.chunks(1).rev() {
-            let words: Vec<&str> = case[0]
-                .iter()
-                .map(|word| word.trim_start_matches("-D"))
-                .collect();
-            jobs.push(Job {
-                name: format!("{} {}", proof.name, words.join(" "))
-                    .trim_end()
-                    .into(),
-                proof,
-                cases: case,
-                mutant: None,
-            });
-        }
-        let mutants = parse_mutants(&read(&file(root, proof, "edits"))?)?;
-        if mutants.len() < 2 {
-            return failed(format!("{}: a proof has at least two mutants", proof.name));
-        }
-        jobs.extend(mutants.into_iter().map(|mutant| Job {
-            name: format!("{} without: {}", proof.name, mutant.name),
-            proof,
-            cases: proof.cases,
-            mutant: Some(mutant),
-        }));
+    for [name, harness, sources, bound, cases] in cells(PROOFS) {
+        let whole = Proof {
+            harness,
+            sources,
+            bound,
+            cases,
+        };
+        let part = |cases: &'static str| {
+            let words = cases.trim().replace("-D", "");
+            let part = Proof { cases, ..whole };
+            (format!("{name} {words}").trim_end().to_owned(), part)
+        };
+        let mutants = parse_mutants(&read(&whole.file(root, "edits"))?)?;
+        let parts = cases.split(';').rev().map(part).collect();
+        jobs.extend(jobs_of(parts, (name, whole), mutants, Proof::run)?);
     }
-    Ok(jobs.into_iter().map(super::Job::C).collect())
+    Ok(jobs)
 }
 
-fn file(root: &Path, proof: &Proof, extension: &str) -> std::path::PathBuf {
-    root.join("proofs/c")
-        .join(proof.harness)
-        .with_extension(extension)
-}
+impl Proof {
+    fn file(&self, root: &Path, extension: &str) -> PathBuf {
+        root.join(format!("proofs/c/{}.{extension}", self.harness))
+    }
 
-impl Job {
-    pub(super) fn run(&self, tools: &Tools) -> Result<String> {
-        let folder = tools.folder(&self.name)?;
-        self.copy(&tools.root, &folder)?;
-        for case in self.cases {
+    fn run(&self, tools: &Tools, name: &str, mutant: Option<&Edit>) -> Result<String> {
+        let folder = tools.folder(name)?;
+        self.copy(&tools.root, &folder, mutant)?;
+        for case in self.cases.split(';') {
             let says = self.check(tools, &folder, case)?;
-            match (&self.mutant, says.failed.first()) {
+            match (mutant, says.failed.first()) {
                 (None, Some(claim)) => return failed(format!("refuted: {claim}")),
                 (None, None) if !says.missed.is_empty() => {
                     return failed(format!("never reached: {}", says.missed.join(", ")));
@@ -184,7 +86,7 @@ impl Job {
     }
 
     /// Copies the module's files, edits them, and puts an empty file for each header of the kernel beside them.
-    fn copy(&self, root: &Path, folder: &Path) -> Result {
+    fn copy(&self, root: &Path, folder: &Path, mutant: Option<&Edit>) -> Result {
         let kernel = root.join("kernel");
         let mut sources = Vec::new();
         for entry in fs::read_dir(&kernel)
@@ -203,14 +105,14 @@ impl Job {
                     write(&folder.join("headers").join(header), "")?;
                 }
             }
-            if self.proof.sources.contains(&name.as_str()) {
+            if self.sources.split(' ').any(|source| source == name) {
                 sources.push((name, text));
             } else {
                 write(&folder.join("kernel").join(name), &text)?;
             }
         }
-        let edits = parse_edits(&read(&file(root, self.proof, "edits"))?)?;
-        for edit in self.mutant.iter().chain(&edits) {
+        let edits = parse_edits(&read(&self.file(root, "edits"))?)?;
+        for edit in mutant.into_iter().chain(&edits) {
             let texts: Vec<&mut String> = sources.iter_mut().map(|(_, text)| text).collect();
             edit.apply_to_one(texts)?;
         }
@@ -222,33 +124,28 @@ impl Job {
     }
 
     /// Has CBMC check all claims in one case.
-    fn check(&self, tools: &Tools, folder: &Path, case: &[&str]) -> Result<Says> {
-        let harness = file(&tools.root, self.proof, "c");
+    fn check(&self, tools: &Tools, folder: &Path, case: &str) -> Result<Says> {
+        let harness = self.file(&tools.root, "c");
         let harness = harness.to_string_lossy();
-        let room = tools.root.join("proofs/c");
-        let room = format!("-I{}", room.display());
+        let room = format!("-I{}", tools.root.join("proofs/c").display());
         let mut compile = vec!["-Ikernel", &room, "-Iheaders", "-o", "program", &harness];
-        compile.extend(case);
-        if matches!(self.proof.bound, Bound::Exhaustion) {
+        compile.extend(case.split_whitespace());
+        if self.bound == EXHAUSTION {
             return run_to_the_end(tools, &compile, folder);
         }
         must(&tools.trixie, "goto-cc", &compile, folder)?;
         let mut words = vec!["program", "--slice-formula", "--no-standard-checks"];
-        match self.proof.bound {
-            Bound::Exhaustion => return Ok(Says::default()),
-            Bound::Invariants => {
-                let apply = ["--apply-loop-contracts", "program", "annotated"];
-                must(&tools.trixie, "goto-instrument", &apply, folder)?;
-                words[0] = "annotated";
-            }
-            Bound::Rounds(rounds) => {
-                words.extend([
-                    "--bounds-check",
-                    "--pointer-check",
-                    "--unwinding-assertions",
-                ]);
-                words.extend(rounds);
-            }
+        if self.bound == INVARIANTS {
+            let apply = ["--apply-loop-contracts", "program", "annotated"];
+            must(&tools.trixie, "goto-instrument", &apply, folder)?;
+            words[0] = "annotated";
+        } else {
+            words.extend([
+                "--bounds-check",
+                "--pointer-check",
+                "--unwinding-assertions",
+            ]);
+            words.extend(self.bound.split(' '));
         }
         let (code, text) = answer(&tools.trixie, "cbmc", &words, folder)?;
         match code {

@@ -20,6 +20,7 @@ mod rust;
 mod steps;
 
 use crate::guest::{Apt, Cache, Chroot, Result, Table, at, failed, run as run_quietly};
+use edits::Edit;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -30,44 +31,52 @@ use std::time::Instant;
 const LIMIT_SECONDS: &str = "1800";
 
 /// One proof, or one mutant that it must refute.
-enum Job {
-    C(c::Job),
-    Rust(rust::Job),
-    Order(orders::Job),
-    Protocol(protocol::Job),
+struct Job {
+    name: String,
+    run: Box<dyn Fn(&Tools, &str) -> Result<String> + Send + Sync>,
 }
 
-impl Job {
-    fn name(&self) -> &str {
-        match self {
-            Self::C(job) => &job.name,
-            Self::Rust(job) => &job.name,
-            Self::Order(job) => &job.name,
-            Self::Protocol(job) => &job.name,
-        }
+/// A job for each part of a proof, and one for each mutant, which the whole of it must refute. `run` gets the subject and the
+/// job's own folder.
+fn jobs_of<S: Clone + Send + Sync + 'static>(
+    parts: Vec<(String, S)>,
+    (name, whole): (&str, S),
+    mutants: Vec<Edit>,
+    run: fn(&S, &Tools, &str, Option<&Edit>) -> Result<String>,
+) -> Result<Vec<Job>> {
+    if mutants.len() < 2 {
+        return failed(format!("{name}: a proof has at least two mutants"));
     }
+    let proofs = parts.into_iter().map(|(name, part)| (name, part, None));
+    let mutants = mutants.into_iter().map(|mutant| {
+        let name = format!("{name} without: {}", mutant.name);
+        (name, whole.clone(), Some(mutant))
+    });
+    let job = |(name, subject, mutant): (String, S, Option<Edit>)| Job {
+        name,
+        run: Box::new(move |tools, name| run(&subject, tools, name, mutant.as_ref())),
+    };
+    Ok(proofs.chain(mutants).map(job).collect())
+}
 
-    fn run(&self, tools: &Tools) -> Result<String> {
-        match self {
-            Self::C(job) => job.run(tools),
-            Self::Rust(job) => job.run(tools),
-            Self::Order(job) => job.run(tools),
-            Self::Protocol(job) => job.run(tools),
-        }
-    }
+/// The cells of a table: lines of cells between bars.
+///
+/// # Panics
+///
+/// If a line has another number of cells: a proof would be left out.
+fn cells<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; N]> {
+    table.lines().map(|line| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        cells
+            .try_into()
+            .unwrap_or_else(|_| panic!("not {N} cells: {line}"))
+    })
 }
 
 /// Runs the jobs whose names begin with one of `names`, or all.
 pub(crate) fn run(root: &Path, names: &[String]) -> Result {
-    let mut jobs = c::jobs(root)?;
-    jobs.extend(rust::jobs(root)?);
-    jobs.extend(orders::jobs(root)?);
-    jobs.extend(protocol::jobs(root)?);
-    let is_wanted = |job: &Job| {
-        names
-            .iter()
-            .any(|name| job.name().starts_with(name.as_str()))
-    };
+    let mut jobs = all(root)?;
+    let is_wanted = |job: &Job| names.iter().any(|name| job.name.starts_with(name.as_str()));
     jobs.retain(|job| names.is_empty() || is_wanted(job));
     let tools = Tools::fetch(root)?;
     let mut table = Table::new();
@@ -75,6 +84,13 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result {
         table.add_outcome(name, outcome)?;
     }
     table.end()
+}
+
+fn all(root: &Path) -> Result<Vec<Job>> {
+    let kinds = [c::jobs, rust::jobs, orders::jobs, protocol::jobs];
+    let jobs = kinds.map(|jobs| jobs(root));
+    let jobs: Result<Vec<Vec<Job>>> = jobs.into_iter().collect();
+    Ok(jobs?.into_iter().flatten().collect())
 }
 
 /// The outcomes of all jobs, as they come; as many run at a time as there are processors.
@@ -87,11 +103,11 @@ fn run_all(jobs: &[Job], tools: &Tools) -> impl Iterator<Item = (String, Result<
             scope.spawn(move || {
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let start = Instant::now();
-                    let outcome = job.run(tools);
+                    let outcome = (job.run)(tools, &job.name);
                     let seconds = start.elapsed().as_secs();
                     let outcome = outcome.map(|note| format!("{note} ({seconds} s)"));
-                    println!("{}: {seconds} s", job.name());
-                    let _ = sender.send((job.name().to_owned(), outcome));
+                    println!("{}: {seconds} s", job.name);
+                    let _ = sender.send((job.name.clone(), outcome));
                 }
             });
         }
@@ -189,4 +205,26 @@ fn write(path: &Path, text: &str) -> Result {
         std::fs::create_dir_all(folder).map_err(at(folder.display()))?;
     }
     std::fs::write(path, text).map_err(at(path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_proof_has_its_files_its_cases_and_its_mutants() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let jobs = all(root.ancestors().nth(2).unwrap()).unwrap();
+        let names: BTreeSet<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+        assert_eq!(names.len(), jobs.len(), "two have one name: {names:#?}");
+        for proof in [
+            "P1 ", "P2 ", "P3 ", "P4 ", "P5 ", "P6 ", "P7 ", "P8 ", "P10 ",
+        ] {
+            assert!(
+                names.iter().any(|name| name.starts_with(proof)),
+                "{proof}: {names:#?}"
+            );
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! The tests are written by hand from the code. What ties them: the comment at each barrier of the module names its test.
 
 use super::edits::{Edit, parse};
-use super::{Tools, answer, read, write};
+use super::{Job, Tools, answer, jobs_of, read, write};
 use crate::guest::{Result, at, failed};
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,36 +21,19 @@ const BARRIERS: [&str; 5] = [
 /// The lines above a barrier in which its comment is.
 const ABOVE: usize = 6;
 
-/// A test, whose bad outcome must not exist, or one with a mutant, whose bad outcome must.
-pub(super) struct Job {
-    pub(super) name: String,
-    test: String,
-    mutant: Option<Edit>,
-}
-
 /// All tests and mutants. An error if a barrier names no test, or a test has no barrier.
-pub(super) fn jobs(root: &Path) -> Result<Vec<super::Job>> {
+pub(super) fn jobs(root: &Path) -> Result<Vec<Job>> {
     let mut jobs = Vec::new();
     let tests = texts(&root.join("proofs/orders"), &[".litmus"])?;
     tie(&texts(&root.join("kernel"), &[".c", ".h"])?, &tests)?;
-    for (name, test) in tests {
-        let short = name.trim_end_matches(".litmus");
+    for (file, test) in tests {
+        let short = file.trim_end_matches(".litmus");
         let mutants = parse(&read(&root.join(format!("proofs/orders/{short}.mutants")))?)?;
-        if mutants.len() < 2 {
-            return failed(format!("{name}: a test has at least two mutants"));
-        }
-        jobs.push(Job {
-            name: format!("P5 {short}"),
-            test: test.clone(),
-            mutant: None,
-        });
-        jobs.extend(mutants.into_iter().map(|mutant| Job {
-            name: format!("P5 {short} without: {}", mutant.name),
-            test: test.clone(),
-            mutant: Some(mutant),
-        }));
+        let name = format!("P5 {short}");
+        let parts = vec![(name.clone(), test.clone())];
+        jobs.extend(jobs_of(parts, (&name, test), mutants, observe)?);
     }
-    Ok(jobs.into_iter().map(super::Job::Order).collect())
+    Ok(jobs)
 }
 
 /// The files of a folder whose names have one of these ends.
@@ -94,35 +77,26 @@ fn tie(code: &BTreeMap<String, String>, tests: &BTreeMap<String, String>) -> Res
     }
 }
 
-impl Job {
-    pub(super) fn run(&self, tools: &Tools) -> Result<String> {
-        let folder = tools.folder(&self.name)?;
-        let test = match &self.mutant {
-            Some(mutant) => mutant.apply(&self.test)?,
-            None => self.test.clone(),
-        };
-        let file = folder.join("test.litmus");
-        write(&file, &test)?;
-        let file = file.to_string_lossy();
-        let words = ["-conf", "linux-kernel.cfg", &file];
-        let (_, text) = answer(&tools.sid, "herd7", &words, &tools.memory_model)?;
-        // A word that herd7 does not know is only a warning there, and then it observes nothing.
-        let expected = if self.mutant.is_some() {
-            "Sometimes"
-        } else {
-            "Never"
-        };
-        let mut observed = text
-            .lines()
-            .filter_map(|line| line.strip_prefix("Observation "));
-        match observed.next().and_then(|line| line.split(' ').nth(1)) {
-            Some("Never") if expected == "Never" => Ok("the bad outcome is impossible".into()),
-            Some("Sometimes") if expected == "Sometimes" => {
-                Ok("the bad outcome is possible".into())
-            }
-            _ => failed(format!("not {expected}:\n{text}")),
-        }
+/// The bad outcome of a test must not exist, and the one of a mutant must.
+fn observe(test: &String, tools: &Tools, name: &str, mutant: Option<&Edit>) -> Result<String> {
+    let folder = tools.folder(name)?;
+    let (test, expected, note) = match mutant {
+        Some(mutant) => (mutant.apply(test)?, "Sometimes", "possible"),
+        None => (test.clone(), "Never", "impossible"),
+    };
+    let file = folder.join("test.litmus");
+    write(&file, &test)?;
+    let file = file.to_string_lossy();
+    let words = ["-conf", "linux-kernel.cfg", &file];
+    let (_, text) = answer(&tools.sid, "herd7", &words, &tools.memory_model)?;
+    // A word that herd7 does not know is only a warning there, and then it observes nothing.
+    let mut observed = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("Observation "));
+    if observed.next().and_then(|line| line.split(' ').nth(1)) == Some(expected) {
+        return Ok(format!("the bad outcome is {note}"));
     }
+    failed(format!("not {expected}:\n{text}"))
 }
 
 #[cfg(test)]

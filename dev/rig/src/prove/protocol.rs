@@ -4,123 +4,86 @@
 //! tests of the code read too.
 
 use super::edits::{Edit, parse};
-use super::{Tools, answer, must, read, write};
+use super::{Job, Tools, answer, jobs_of, must, read, write};
 use crate::guest::{Result, failed};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A model.
+/// A model, and its text.
+#[derive(Clone)]
 struct Model {
-    name: &'static str,
     file: &'static str,
-    cases: &'static [&'static [&'static str]],
+    cases: &'static str,
+    text: String,
 }
 
-const MODELS: [Model; 2] = [
-    Model {
-        name: "P3 taps",
-        file: "taps",
-        // The smallest first: they refute most mutants.
-        cases: &[
-            // Two forks, two copies, one of each.
-            &["-DFORKS=2", "-DMEMORIES=3", "-DFRAMES=1"],
-            &["-DCOPIES=2", "-DMEMORIES=3", "-DFRAMES=1"],
-            &["-DFORKS=1", "-DCOPIES=1", "-DMEMORIES=3", "-DFRAMES=1"],
-            // Handlers that interrupt handlers, without a tap of their own; handlers that leave by siglongjmp.
-            &["-DDEPTHS=1", "-DFRAMES=3", "-DREADS=3"],
-            &["-DJUMPS=1", "-DFORKS=1", "-DREADS=1"],
-            &["-DJUMPS=2", "-DFRAMES=3", "-DREADS=4"],
-            // Two threads: their ends, a reseed.
-            &["-DTHREADS=2", "-DFRAMES=1", "-DENDS=2"],
-            &["-DTHREADS=2", "-DFRAMES=1", "-DRESEEDS=1"],
-            // Forks, and copies, of a read and of a handler that reads: without a tap of its own, and with one.
-            &["-DFORKS=1", "-DDEPTHS=1"],
-            &["-DFORKS=1"],
-            &["-DCOPIES=1", "-DDEPTHS=1"],
-            &["-DCOPIES=1"],
-            // All depths.
-            &["-DDEPTHS=4", "-DFRAMES=5", "-DREADS=5"],
-            // A fork, and a copy, beside another thread.
-            &[
-                "-DTHREADS=2",
-                "-DFRAMES=1",
-                "-DDEPTHS=1",
-                "-DFORKS=1",
-                "-DREADS=1",
-            ],
-            &[
-                "-DTHREADS=2",
-                "-DFRAMES=1",
-                "-DDEPTHS=1",
-                "-DCOPIES=1",
-                "-DREADS=1",
-                "-DREADS_AGAIN=0",
-            ],
-        ],
-    },
-    Model {
-        name: "P8 seed file",
-        file: "seedfile",
-        cases: &[&[]],
-    },
+/// The cases of the taps, the smallest first: they refute most mutants. Two forks, two copies, one of each; handlers that
+/// interrupt handlers, without a tap of their own; handlers that leave by siglongjmp; two threads: their ends, a reseed; forks,
+/// and copies, of a read and of a handler that reads: without a tap of its own, and with one; all depths; a fork, and a copy,
+/// beside another thread.
+const OF_TAPS: &str = "\
+-DFORKS=2 -DMEMORIES=3 -DFRAMES=1
+-DCOPIES=2 -DMEMORIES=3 -DFRAMES=1
+-DFORKS=1 -DCOPIES=1 -DMEMORIES=3 -DFRAMES=1
+-DDEPTHS=1 -DFRAMES=3 -DREADS=3
+-DJUMPS=1 -DFORKS=1 -DREADS=1
+-DJUMPS=2 -DFRAMES=3 -DREADS=4
+-DTHREADS=2 -DFRAMES=1 -DENDS=2
+-DTHREADS=2 -DFRAMES=1 -DRESEEDS=1
+-DFORKS=1 -DDEPTHS=1
+-DFORKS=1
+-DCOPIES=1 -DDEPTHS=1
+-DCOPIES=1
+-DDEPTHS=4 -DFRAMES=5 -DREADS=5
+-DTHREADS=2 -DFRAMES=1 -DDEPTHS=1 -DFORKS=1 -DREADS=1
+-DTHREADS=2 -DFRAMES=1 -DDEPTHS=1 -DCOPIES=1 -DREADS=1 -DREADS_AGAIN=0";
+
+const MODELS: [(&str, &str, &str); 2] = [
+    ("P3 taps", "taps", OF_TAPS),
+    // No bound: a line without words.
+    ("P8 seed file", "seedfile", "\n"),
 ];
 
-/// A model, or one with a mutant: at least one case must refute the mutant.
-pub(super) struct Job {
-    pub(super) name: String,
-    model: &'static Model,
-    text: String,
-    mutant: Option<Edit>,
-}
-
 /// All models and mutants.
-pub(super) fn jobs(root: &Path) -> Result<Vec<super::Job>> {
+pub(super) fn jobs(root: &Path) -> Result<Vec<Job>> {
     super::steps::check(root)?;
     let mut jobs = Vec::new();
-    for model in &MODELS {
-        let text = read(&model.path(root, "pml"))?;
-        jobs.push(Job {
-            name: model.name.into(),
-            model,
-            text: text.clone(),
-            mutant: None,
-        });
-        let mutants = parse(&read(&model.path(root, "mutants"))?)?;
-        if mutants.len() < 2 {
-            return failed(format!("{}: a model has at least two mutants", model.name));
-        }
-        jobs.extend(mutants.into_iter().map(|mutant| Job {
-            name: format!("{} without: {}", model.name, mutant.name),
-            model,
-            text: text.clone(),
-            mutant: Some(mutant),
-        }));
+    for (name, file, cases) in MODELS {
+        let text = read(&path(root, file, "pml"))?;
+        let model = Model { file, cases, text };
+        let mutants = parse(&read(&path(root, file, "mutants"))?)?;
+        let parts = vec![(name.into(), model.clone())];
+        jobs.extend(jobs_of(parts, (name, model), mutants, Model::run)?);
     }
-    Ok(jobs.into_iter().map(super::Job::Protocol).collect())
+    Ok(jobs)
+}
+
+fn path(root: &Path, file: &str, extension: &str) -> PathBuf {
+    root.join(format!("proofs/protocol/{file}.{extension}"))
 }
 
 impl Model {
-    fn path(&self, root: &Path, extension: &str) -> PathBuf {
-        root.join("proofs/protocol")
-            .join(self.file)
-            .with_extension(extension)
-    }
-}
-
-impl Job {
-    pub(super) fn run(&self, tools: &Tools) -> Result<String> {
-        match &self.mutant {
-            None => self.prove(tools),
-            Some(mutant) => self.refute(tools, mutant),
-        }
-    }
-
-    fn prove(&self, tools: &Tools) -> Result<String> {
-        let mut whole: Option<Says> = None;
-        for case in self.model.cases {
-            let says = self.search(tools, &self.text, case)?;
+    /// At least one case must refute a mutant.
+    fn run(&self, tools: &Tools, name: &str, mutant: Option<&Edit>) -> Result<String> {
+        let Some(mutant) = mutant else {
+            return self.prove(tools, name);
+        };
+        let text = mutant.apply(&self.text)?;
+        for case in self.cases.lines() {
+            let says = search(tools, name, &text, case)?;
             if says.errors > 0 {
-                return failed(format!("{}: {}", case.join(" "), says.claim));
+                return Ok(format!("refuted: {}", says.claim));
+            }
+        }
+        failed("no claim fails without it")
+    }
+
+    fn prove(&self, tools: &Tools, name: &str) -> Result<String> {
+        let mut whole: Option<Says> = None;
+        for case in self.cases.lines() {
+            let says = search(tools, name, &self.text, case)?;
+            if says.errors > 0 {
+                return failed(format!("{case}: {}", says.claim));
             }
             whole = Some(match whole {
                 None => says,
@@ -133,33 +96,22 @@ impl Job {
         if !whole.unreached.is_empty() {
             return failed(format!("never reached: {:?}", whole.unreached));
         }
-        self.compare_table(tools, &whole.rows)?;
-        let (cases, rows) = (self.model.cases.len(), whole.rows.len());
+        self.compare_table(tools, name, &whole.rows)?;
+        let (cases, rows) = (self.cases.lines().count(), whole.rows.len());
         Ok(format!(
             "{} states in {cases} cases, {rows} rows",
             whole.states
         ))
     }
 
-    fn refute(&self, tools: &Tools, mutant: &Edit) -> Result<String> {
-        let text = mutant.apply(&self.text)?;
-        for case in self.model.cases {
-            let says = self.search(tools, &text, case)?;
-            if says.errors > 0 {
-                return Ok(format!("refuted: {}", says.claim));
-            }
-        }
-        failed("no claim fails without it")
-    }
-
     /// The rows that were found are those of the file in the repository. A model without rows has no file.
-    fn compare_table(&self, tools: &Tools, rows: &BTreeSet<String>) -> Result {
+    fn compare_table(&self, tools: &Tools, name: &str, rows: &BTreeSet<String>) -> Result {
         let table: String = rows.iter().map(|row| format!("{row}\n")).collect();
-        let path = self.model.path(&tools.root, "table");
+        let path = path(&tools.root, self.file, "table");
         if read(&path).unwrap_or_default() == table {
             return Ok(());
         }
-        let found = tools.folder(&self.name)?.join("table");
+        let found = tools.folder(name)?.join("table");
         write(&found, &table)?;
         failed(format!(
             "{} differs from {}",
@@ -167,37 +119,30 @@ impl Job {
             found.display()
         ))
     }
+}
 
-    /// Goes through all states of a case.
-    fn search(&self, tools: &Tools, text: &str, case: &[&str]) -> Result<Says> {
-        let folder = tools.folder(&self.name)?;
-        write(&folder.join("model.pml"), text)?;
-        let mut translate = vec!["-a"];
-        translate.extend(case);
-        translate.push("model.pml");
-        must(&tools.trixie, "spin", &translate, &folder)?;
-        let compile = [
-            "-O2",
-            "-w",
-            "-DSAFETY",
-            "-DNOREDUCE",
-            "-DCOLLAPSE",
-            "-DPRINTF",
-            "-o",
-            "pan",
-            "pan.c",
-        ];
-        must(&tools.trixie, "gcc", &compile, &folder)?;
-        let pan = folder.join("pan");
-        // Without a limit of depth that is reached: that would leave states out.
-        let (_, text) = answer(
-            &tools.trixie,
-            &pan.to_string_lossy(),
-            &["-m1000000"],
-            &folder,
-        )?;
-        Says::of(&text)
-    }
+/// Goes through all states of a case.
+fn search(tools: &Tools, name: &str, text: &str, case: &str) -> Result<Says> {
+    let folder = tools.folder(name)?;
+    write(&folder.join("model.pml"), text)?;
+    let translate: Vec<&str> = ["-a"]
+        .into_iter()
+        .chain(case.split_whitespace())
+        .chain(["model.pml"])
+        .collect();
+    must(&tools.trixie, "spin", &translate, &folder)?;
+    let compile = "-O2 -w -DSAFETY -DNOREDUCE -DCOLLAPSE -DPRINTF -o pan pan.c";
+    let compile: Vec<&str> = compile.split(' ').collect();
+    must(&tools.trixie, "gcc", &compile, &folder)?;
+    let pan = folder.join("pan");
+    // Without a limit of depth that is reached: that would leave states out.
+    let (_, text) = answer(
+        &tools.trixie,
+        &pan.to_string_lossy(),
+        &["-m1000000"],
+        &folder,
+    )?;
+    Says::of(&text)
 }
 
 /// The answers of a search.
