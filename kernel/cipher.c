@@ -68,11 +68,14 @@ const char *ws_context_name(enum ws_context context)
 /* Whether the kernel's own section keeps softirqs away: on x86 since 6.16. Nothing in its headers tells. */
 static bool section_holds_softirqs __ro_after_init;
 
+/* How wide the vector registers are, which tells what there is to wipe. */
+static unsigned int register_bytes __ro_after_init;
+
 int ws_simd_init(void)
 {
 	struct ws_simd simd;
 
-	ws_arch_simd_init();
+	register_bytes = ws_arch_register_bytes();
 	if (ws_arch_simd_usable()) {
 		ws_arch_simd_begin(&simd.arch);
 		section_holds_softirqs = softirq_count();
@@ -141,7 +144,7 @@ void ws_simd_wipe_and_release(struct ws_simd *simd)
 {
 	if (simd->is_usable) {
 		ws_arch_simd_begin(&simd->arch);
-		ws_arch_simd_wipe();
+		ws_arch_simd_wipe(register_bytes);
 		ws_arch_simd_end(&simd->arch);
 	}
 	release_cpu(simd);
@@ -167,7 +170,7 @@ WS_EXPORT(ws_simd_begin);
 
 void ws_simd_end(struct ws_simd *simd)
 {
-	ws_arch_simd_wipe();
+	ws_arch_simd_wipe(register_bytes);
 	ws_arch_simd_end(&simd->arch);
 	release_cpu(simd);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes kernel/answers-table.h, the answers that the kernel module checks when it is loaded, from the files in vectors/.
+"""Makes the table in kernel/answers.c, the answers that the module checks when it is loaded, from the files in vectors/.
 
     python3 vectors/make-kernel-answers.py            writes it
     python3 vectors/make-kernel-answers.py --check    exit status 1 if it differs, or if the module and the crates separate
@@ -16,7 +16,9 @@ from pathlib import Path
 from model import CIPHERS, Generator, check_ciphers, fields_of, unhex
 
 ROOT = Path(__file__).parent.parent
-TABLE = ROOT / "kernel/answers-table.h"
+ANSWERS = ROOT / "kernel/answers.c"
+BEGIN = "/* The table: made by vectors/make-kernel-answers.py. Change that, not this. */\n\n"
+END = "\n/* The end of the table. */\n"
 VECTOR, READS = "min-seed", 17
 NAMES = {"aes": "WS_AES256", "chacha": "WS_CHACHA20"}
 # 20 blocks before each carry, so that it falls into a run of the widest backend.
@@ -84,8 +86,6 @@ def table():
     check_splitmix64()
     defines = {"STREAM_BYTES": STREAM_BYTES, "PSEUDO_SEED": SEED}
     return "".join([
-        "/* SPDX-License-Identifier: GPL-2.0 OR MIT */\n",
-        "/* Made by vectors/make-kernel-answers.py: change that, not this. For answers.c. */\n\n",
         *(f"#define {name} {value}\n" for name, value in defines.items()), "\n",
         array("struct stream_answer", "stream_answers", streams()),
         array("struct fortuna_answer", "fortuna_answers", answers),
@@ -102,12 +102,15 @@ def domains(folder, suffix):
 
 
 def main():
+    text = ANSWERS.read_text()
+    before, rest = text.split(BEGIN)
+    wanted = before + BEGIN + table() + END + rest.split(END)[1]
     if sys.argv[1:] != ["--check"]:
-        TABLE.write_text(table())
+        ANSWERS.write_text(wanted)
         return 0
     module, crates = domains("kernel", ".c"), domains("engine/core/src", ".rs")
-    if TABLE.read_text() != table():
-        print(f"{TABLE.relative_to(ROOT)} is not what vectors/make-kernel-answers.py makes")
+    if text != wanted:
+        print(f"{ANSWERS.relative_to(ROOT)} is not what vectors/make-kernel-answers.py makes")
     elif not module or module != crates:
         print(f"strings of the module alone: {module - crates}; of the crates alone: {crates - module}")
     else:

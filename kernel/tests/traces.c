@@ -12,15 +12,14 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
-#include "machine-test.h"
 #include "test.h"
 
 /*
  * What reads, keys and hashes leave in vector registers and on the stack: nothing. A test fills
  * the registers, calls a function, while nothing else can come, and looks at them. Then it
  * reads as tasks do, and looks for the bytes that the read returned. Another one fills the stack
- * instead. It looks for the key and for the bytes there, and for a state of ChaCha20 after its
- * rounds: from each word on it computes the rounds backwards.
+ * instead. It looks for the key and for the bytes there; for a state of ChaCha20 after its rounds:
+ * from each word on it computes the rounds backwards; and for what a block of SHA-256 goes through.
  */
 
 #define MOST_BYTES 9000
@@ -269,7 +268,7 @@ static bool is_permuted_state(const u32 *words)
 	return !memcmp(x, constants, 16);
 }
 
-/* As the library before 2026: the search must find this. */
+/* As the library before 2026: the search must find this and the next control. */
 static void leave_state(u8 *buf)
 {
 	unsigned int round;
@@ -282,6 +281,123 @@ static void leave_state(u8 *buf)
 		EACH_DIAGONAL(quarter_round, x);
 	}
 	barrier_data(x);
+}
+
+/* What a block of SHA-256 goes through. */
+struct hashed {
+	u32 before[8];		/* the state, which no longer is the public one after a block */
+	u32 schedule[64];	/* the message, and what it becomes */
+	u32 sums[64];		/* the same plus the rounds' constants, as SIMD code has them */
+	u32 after[8];
+	u32 last[16];		/* the working variables of the last eight rounds */
+};
+
+#define HASHED_WORDS (offsetof(struct hashed, last) / sizeof(u32))
+
+/* FIPS 180-4, 4.2.2 and 5.3.3. */
+static const u32 sha256_constants[64] = {
+	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+	0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+	0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+	0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+	0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+	0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+	0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+static const u32 sha256_start[8] = {
+	0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
+};
+
+/* FIPS 180-4, 6.2.2. */
+static void hash_block(struct hashed *hashed, const u32 state[8], const __be32 block[16])
+{
+	u32 *w = hashed->schedule, x[8], first, second;
+	unsigned int i;
+
+	memcpy(x, state, sizeof(x));
+	memcpy(hashed->before, state, sizeof(x));
+	for (i = 0; i < 64; i++) {
+		if (i < 16)
+			w[i] = be32_to_cpu(block[i]);
+		else
+			w[i] = w[i - 16] + w[i - 7] +
+			       (ror32(w[i - 15], 7) ^ ror32(w[i - 15], 18) ^ w[i - 15] >> 3) +
+			       (ror32(w[i - 2], 17) ^ ror32(w[i - 2], 19) ^ w[i - 2] >> 10);
+		hashed->sums[i] = w[i] + sha256_constants[i];
+		first = x[7] + (ror32(x[4], 6) ^ ror32(x[4], 11) ^ ror32(x[4], 25)) +
+			((x[4] & x[5]) ^ (~x[4] & x[6])) + hashed->sums[i];
+		second = (ror32(x[0], 2) ^ ror32(x[0], 13) ^ ror32(x[0], 22)) +
+			 ((x[0] & x[1]) ^ (x[0] & x[2]) ^ (x[1] & x[2]));
+		memmove(x + 1, x, sizeof(x) - sizeof(*x));
+		x[0] = first + second;
+		x[4] += first;
+		hashed->last[i * 2 % 16] = x[0];
+		hashed->last[i * 2 % 16 + 1] = x[4];
+	}
+	for (i = 0; i < 8; i++)
+		hashed->after[i] = state[i] + x[i];
+}
+
+/* What is hashed, and what the last block of each way to hash it goes through. */
+static __be32 message[32];
+static struct hashed mixed, reseeded;
+
+static void prepare_hashes(void)
+{
+	/* The ends of messages of 192 and of 32 bytes. */
+	static const __be32 ends[2][16] = {
+		{ [0] = cpu_to_be32(1u << 31), [15] = cpu_to_be32(8 * 192) },
+		{ [8] = cpu_to_be32(1u << 31), [15] = cpu_to_be32(8 * 32) },
+	};
+	static const __be32 zeros[16];
+	__be32 digest[16];
+	unsigned int i;
+
+	get_random_bytes(message, sizeof(message));
+	hash_block(&mixed, sha256_start, message);
+	hash_block(&mixed, mixed.after, message + 16);
+	/* ws_generator_reseed(): SHA256(SHA256(a block of zeros | message)). */
+	hash_block(&reseeded, sha256_start, zeros);
+	hash_block(&reseeded, reseeded.after, message);
+	hash_block(&reseeded, reseeded.after, message + 16);
+	hash_block(&reseeded, reseeded.after, ends[0]);
+	memcpy(digest, ends[1], sizeof(digest));
+	for (i = 0; i < 8; i++)
+		digest[i] = cpu_to_be32(reseeded.after[i]);
+	hash_block(&reseeded, sha256_start, digest);
+	/* No secrets: not to be found. */
+	get_random_bytes(reseeded.before, sizeof(reseeded.before));
+	get_random_bytes(reseeded.schedule + 8, 32);
+	get_random_bytes(reseeded.sums + 8, 32);
+}
+
+/* As the library's SHA-256 by AVX2. */
+static void leave_sums(u8 *buf)
+{
+	u32 sums[64];
+
+	memcpy(sums, mixed.sums, sizeof(sums));
+	barrier_data(sums);
+}
+
+static void mix_message(u8 *buf)
+{
+	struct ws_accumulator *accumulator = (struct ws_accumulator *)buf;
+
+	BUILD_BUG_ON(sizeof(*accumulator) > sizeof_field(struct left, made));
+	ws_accumulator_init(accumulator);
+	ws_accumulator_mix(accumulator, message, sizeof(message), 0);
+}
+
+/* Leaves the key to be found, and to be compared. */
+static void reseed_by_message(u8 *buf)
+{
+	struct ws_generator *generator = (struct ws_generator *)(buf + WS_KEY_BYTES);
+
+	ws_generator_init(generator, WS_CHACHA20);
+	ws_generator_reseed(generator, message, sizeof(message));
+	memcpy(buf, generator->key, WS_KEY_BYTES);
 }
 
 static void stream_by(enum ws_cipher cipher, enum ws_backend backend, u8 *buf, size_t len)
@@ -376,6 +492,8 @@ static const struct {
 	{ "AES-256 in a refused section", aes256_refused, 600 },
 	{ "a read of 32 bytes", read_concurrent, 32 },
 	{ "a read of 600 bytes", read_long_per_cpu, 600 },
+	{ "a message for a pool", mix_message, 0 },
+	{ "a reseed", reseed_by_message, WS_KEY_BYTES },
 };
 
 static noinline void call_and_copy(void (*call)(u8 *buf), struct left *left)
@@ -399,6 +517,24 @@ static bool has_piece(const u32 *words, const u8 *secret, size_t len)
 	return false;
 }
 
+/* Two words in a row, or one of the last variables, since a compiler may keep any of them. */
+static bool is_hashed(const u32 *words, const struct hashed *hashed)
+{
+	const u32 *secrets = hashed->before;
+	unsigned int i;
+
+	for (i = 0; i + 1 < HASHED_WORDS; i++)
+		if (words[0] == secrets[i] && words[1] == secrets[i + 1])
+			return true;
+	for (i = 0; i < ARRAY_SIZE(hashed->last); i++)
+		if (words[0] == hashed->last[i])
+			return true;
+	return false;
+}
+
+static const char state_of_chacha20[] = "a state of ChaCha20";
+static const char work_of_sha256[] = "a state or the schedule of SHA-256";
+
 /* What is on the stack, or NULL. */
 static const char *find_left(const struct left *left, size_t len)
 {
@@ -406,26 +542,38 @@ static const char *find_left(const struct left *left, size_t len)
 
 	for (index = 0; index + 16 <= STACK_WORDS; index++) {
 		if (is_permuted_state(left->words + index))
-			return "a state of ChaCha20";
+			return state_of_chacha20;
 		if (has_piece(left->words + index, stack_key, sizeof(stack_key)))
 			return "a part of the key";
 		if (has_piece(left->words + index, left->made, len))
 			return "bytes that it made";
+		if (has_piece(left->words + index, (u8 *)message, sizeof(message)))
+			return "a part of the message";
+		if (is_hashed(left->words + index, &mixed) ||
+		    is_hashed(left->words + index, &reseeded))
+			return work_of_sha256;
 	}
 	return NULL;
 }
 
 static int check_stack(struct report *report, struct left *left)
 {
-	unsigned int index = 0;
+	static const struct {
+		void (*call)(u8 *buf);
+		const char *leaves;
+	} controls[] = { { leave_state, state_of_chacha20 }, { leave_sums, work_of_sha256 } };
+	const __be32 *key = (const __be32 *)left->made;
+	unsigned int index;
 	const char *found;
 
 	get_random_bytes(stack_key, sizeof(stack_key));
-	call_and_copy(leave_state, left);
-	while (index + 16 <= STACK_WORDS && !is_permuted_state(left->words + index))
-		index++;
-	if (index + 16 > STACK_WORDS)
-		return failed(report, "the search does not find a state that was left");
+	prepare_hashes();
+	for (index = 0; index < ARRAY_SIZE(controls); index++) {
+		call_and_copy(controls[index].call, left);
+		if (find_left(left, 0) != controls[index].leaves)
+			return failed(report, "the search does not find %s that was left",
+				      controls[index].leaves);
+	}
 	for (index = 0; index < ARRAY_SIZE(stack_calls); index++) {
 		memset(left, 0, sizeof(*left));
 		call_and_copy(stack_calls[index].call, left);
@@ -434,6 +582,10 @@ static int check_stack(struct report *report, struct left *left)
 			return failed(report, "%s left %s on the stack",
 				      stack_calls[index].name, found);
 	}
+	/* The last call is a reseed. */
+	for (index = 0; index < ARRAY_SIZE(reseeded.after); index++)
+		if (be32_to_cpu(key[index]) != reseeded.after[index])
+			return failed(report, "the search has another SHA-256 than the library");
 	return passed(report, "%zu calls left nothing on the stack", ARRAY_SIZE(stack_calls));
 }
 

@@ -106,7 +106,7 @@ sed -e '/^int simd_register_skciphers_compat/,$d' -e 's/#include <asm\/simd.h>/#
 	-e '/^EXPORT_SYMBOL/d' -e '/include <crypto\/internal\/simd.h>/d' "$source/crypto/simd.c" >x86-simd.c
 cat >Kbuild <<'END'
 obj-m := sections.o wellspring_crypto.o xts_wrapper.o
-sections-y := sections-init.o cipher.o arch/um/simd.o arch/x86/registers.o arch/x86/aes-ctr.o
+sections-y := sections-init.o cipher.o arch/um/simd.o arch/x86/aes-ctr.o
 wellspring_crypto-y := skcipher.o arch/x86/aes-blocks.o
 xts_wrapper-y := wrapper.o kernel-glue.o kernel-xts.o x86-simd.o
 features := $(shell $(CONFIG_SHELL) $(src)/features.sh $(CC) $(NOSTDINC_FLAGS) $(LINUXINCLUDE) \

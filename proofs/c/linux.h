@@ -173,10 +173,10 @@ bool ws_arch_random_word(unsigned long *word);
 #define WS_ARCH_SIMD_WANTS_INTERRUPTS 0
 #define WS_ARCH_AES_NAMES "SIMD of 128 bits", "SIMD of 256 bits"
 #define ws_arch_simd_usable() nondet_bool()
-#define ws_arch_simd_init() ((void)0)
+#define ws_arch_register_bytes() 16
 #define ws_arch_simd_begin(simd) ((void)(simd))
 #define ws_arch_simd_end(simd) ((void)(simd))
-#define ws_arch_simd_wipe() ((void)0)
+#define ws_arch_simd_wipe(register_bytes) ((void)0)
 #define ws_arch_aes_expand(words) ((void)(words))
 #define ws_arch_aes_blocks(keys, backend, counter, dst, blocks) (blocks)
 #define ws_arch_aes_detect() WS_SCALAR

@@ -1,5 +1,5 @@
 /*
- * A plugin for QEMU that counts between two marks which the guest executes (kernel/tests/marks.c): the instructions of the
+ * A plugin for QEMU that counts between two marks which the guest executes (kernel/tests/readers.c): the instructions of the
  * marked processor, and the cache lines that another processor held.
  *
  * A line has a set of holders. A read adds the reader. A write leaves the writer alone. If the line had another holder,

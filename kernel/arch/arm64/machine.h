@@ -58,12 +58,14 @@ static inline void ws_arch_simd_end(struct ws_arch_simd *arch)
 #endif
 }
 
-static inline void ws_arch_simd_init(void)
+/* The registers of SVE are the same ones, and longer. */
+static inline unsigned int ws_arch_register_bytes(void)
 {
+	return 16;
 }
 
-/* In simd.S, called in a section. The registers of SVE are the same ones, and longer. */
-asmlinkage void ws_arch_simd_wipe(void);
+/* In simd.S, called in a section. It wipes all of any width. */
+asmlinkage void ws_arch_simd_wipe(unsigned int register_bytes);
 
 /* The names of the backends after the scalar one. */
 #define WS_ARCH_AES_NAMES "aes-ce", "none"
@@ -150,5 +152,43 @@ static inline bool ws_arch_had_interrupts(const struct pt_regs *registers)
 /* topology=llc is refused. */
 #define WS_ARCH_KNOWS_CACHES 0
 #define ws_arch_cache(cpu) 0
+
+/*
+ * For tests: marks, and all vector registers, to memory and from it, in a section.
+ */
+
+/* Hints without a meaning: they change nothing, and no compiler makes them. */
+#define WS_ARCH_BEGIN_MARK "hint #0x70"
+#define WS_ARCH_END_MARK "hint #0x71"
+
+#define WS_ARCH_LANES 32
+
+#define WS_EACH_PAIR(instruction)					\
+	instruction(0, 1) instruction(2, 3) instruction(4, 5)		\
+	instruction(6, 7) instruction(8, 9) instruction(10, 11)		\
+	instruction(12, 13) instruction(14, 15) instruction(16, 17)	\
+	instruction(18, 19) instruction(20, 21) instruction(22, 23)	\
+	instruction(24, 25) instruction(26, 27) instruction(28, 29)	\
+	instruction(30, 31)
+#define WS_STORE_PAIR(i, j) "stp q" #i ", q" #j ", [%0, #16 * " #i "]\n\t"
+#define WS_LOAD_PAIR(i, j) "ldp q" #i ", q" #j ", [%0, #16 * " #i "]\n\t"
+
+static inline void ws_arch_registers_store(u64 (*lanes)[2])
+{
+	asm volatile(".arch_extension simd\n\t" WS_EACH_PAIR(WS_STORE_PAIR)
+		     : : "r" (lanes) : "memory");
+}
+
+static inline void ws_arch_registers_load(u64 (*lanes)[2])
+{
+	asm volatile(".arch_extension simd\n\t" WS_EACH_PAIR(WS_LOAD_PAIR)
+		     : : "r" (lanes) : "memory");
+}
+
+/* 16 bytes into one of them. */
+static inline void ws_arch_register_plant(const void *bytes)
+{
+	asm volatile(".arch_extension simd\n\tldr q7, [%0]" : : "r" (bytes) : "memory");
+}
 
 #endif

@@ -11,7 +11,7 @@
 #include <linux/kprobes.h>
 #include <linux/types.h>
 
-#include "aes-ni.h"
+#include "simd.h"
 
 struct pt_regs;
 
@@ -39,10 +39,6 @@ static inline bool ws_arch_has_zmm(void)
 {
 	return ws_arch_has_ymm() && boot_cpu_has(X86_FEATURE_AVX512VL);
 }
-
-/* In x86/registers.c. */
-void ws_arch_simd_init(void);
-void ws_arch_simd_wipe(void);
 
 /*
  * The library leaves its SIMD code of ChaCha out of User Mode Linux.

@@ -15,7 +15,7 @@
 #include <crypto/chacha.h>
 #include <linux/kprobes.h>
 
-#include "aes-ni.h"
+#include "simd.h"
 
 /* SIMD may be used with interrupts off. */
 #define WS_ARCH_SIMD_WANTS_INTERRUPTS 0
@@ -48,12 +48,6 @@ static inline bool ws_arch_has_zmm(void)
 	return ws_arch_has_ymm() && boot_cpu_has(X86_FEATURE_AVX512VL) &&
 	       cpu_has_xfeatures(XFEATURE_MASK_AVX512, NULL);
 }
-
-/* Which registers there are to wipe. */
-void ws_arch_simd_init(void);
-
-/* In a section. */
-void ws_arch_simd_wipe(void);
 
 /* The kernel's library has its SIMD code inside. */
 #define ws_arch_chacha20_crypt chacha20_crypt

@@ -1,4 +1,4 @@
-//! The ioctls of `kernel/uapi.h` and `kernel/tests/uapi.h`.
+//! The ioctls of `kernel/uapi.h` and `kernel/tests/test.h`.
 
 use rustix::fd::AsFd;
 use rustix::io::Result;

@@ -314,7 +314,7 @@ fn surroundings(memory: &[u8], place: usize) -> String {
 
 // ---- instructions and cache lines ----
 // Instructions of a read, and the cache lines that it takes from other CPUs, counted by a plugin of QEMU between two marks
-// in `kernel/tests/marks.c`. An emulator cannot measure time, but these counts depend neither on its speed nor on the host.
+// in `kernel/tests/readers.c`. An emulator cannot measure time, but these counts depend neither on its speed nor on the host.
 
 /// Bytes of a read, and the reads of a turn: as many as one refill of a tap serves. A read of 4096 bytes takes 32 from the
 /// tap. Its turn is one read, since a longer one would meet a timer interrupt: the refill in each 31st is left out.

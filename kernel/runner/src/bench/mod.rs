@@ -286,7 +286,7 @@ fn requests_inside(rows: &[Row]) -> String {
 // ---- threads of the kernel ----
 // Threads of the kernel that read: one with several sizes, and up to two for each CPU beside each other.
 
-/// The ways to read, with their numbers in `kernel/tests/uapi.h`.
+/// The ways to read, with their numbers in `kernel/tests/test.h`.
 const WAYS: [(u32, &str); 6] = [
     (0, "canonical"),
     (1, "concurrent"),
@@ -380,7 +380,7 @@ fn measure_inside(
 // ---- requests inside the kernel ----
 // Requests inside the kernel, and a loop that writes blocks. The module of the tests measures them.
 
-/// The kinds, with their numbers in `kernel/tests/uapi.h`, the bytes of each, and the kind that it is compared with.
+/// The kinds, with their numbers in `kernel/tests/test.h`, the bytes of each, and the kind that it is compared with.
 const KINDS: [(&str, f64, Option<usize>); 11] = [
     ("16 bytes for a task", 16.0, None),
     ("16 bytes for a task, by a worker", 16.0, Some(0)),
