@@ -25,7 +25,6 @@ const REFUTED: i32 = 10;
 /// The exit status of a program that has panicked, as where an index is out of bounds.
 const PANIC: i32 = 101;
 
-/// All proofs and mutants.
 pub(super) fn jobs(root: &Path) -> Result<Vec<Job>> {
     let mut jobs = Vec::new();
     for [name, harness, source, beside] in cells(PROOFS) {
