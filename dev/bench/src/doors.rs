@@ -97,14 +97,12 @@ fn compare(pair: &Pair) -> Row {
 }
 
 // ---- names ----
-// The names of rows.
 
 pub(crate) const RAND_SMALL: &str = "RAND_bytes, 16 bytes";
 pub(crate) const GETRANDOM: &str = "getrandom(32)";
 pub(crate) const C_NUMBER: &str = "ws_u64, beside the Rust call";
 
 // ---- rows ----
-// A row, and what one is measured from.
 
 /// A door, and what it replaces.
 pub(crate) struct Row {
@@ -412,7 +410,6 @@ const TURNS: usize = 7;
 /// The name of a row, the door's nanoseconds, and the nanoseconds of what it replaces.
 type Round = (String, f64, f64);
 
-/// Runs a program, and returns what it prints.
 fn output_of(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().display().to_string();
     let output = command.output();

@@ -143,7 +143,6 @@ pub(crate) fn is_here((name, target): &Target) -> bool {
 }
 
 // ---- a command for another processor ----
-// A command of cargo, or of the project's own, for another processor.
 
 /// A processor to test on: its name in QEMU's and in the compiler's names, and Rust's target.
 type Target = (&'static str, &'static str);
@@ -302,7 +301,6 @@ exec /usr/bin/aarch64-linux-gnu-gcc -isystem ROOT/usr/include -isystem ROOT/usr/
     -LROOT/usr/lib/aarch64-linux-gnu
 "#;
 
-/// Adds the rows.
 fn add_door_rows(table: &mut Table, step: &Step, cache: &Cache) -> Result {
     let system = debian_files(Processor::Arm64, cache, "debian-arm64", &DEBIAN_PACKAGES)?;
     let tools = cache.fresh("tools-arm64")?;
@@ -340,7 +338,6 @@ fn door_tests(step: &Step, runner: &Path) -> Result<String> {
     Ok(format!("{passed} tests passed, {:.0?}", start.elapsed()))
 }
 
-/// Writes a file that can be run.
 fn script(path: &Path, text: &str) -> Result<PathBuf> {
     fs::write(path, text).map_err(at(path.display()))?;
     let executable = fs::Permissions::from_mode(0o755);
@@ -363,7 +360,6 @@ const FOR: [&str; 6] = [
     ":all:",
 ];
 
-/// The packages that the tests import.
 const PYPI_PACKAGES: [&str; 2] = ["numpy", "pytest"];
 
 /// Known answers, secrets and identifiers, NumPy's generators, arrays. The others start many processes, need further packages,
@@ -373,7 +369,6 @@ const PYTHON_TESTS: [&str; 4] = ["vectors", "secrets", "bit_generators", "elemen
 /// Left out: tests of these files that take a minute.
 const PYTHON_LEFT_OUT: [&str; 2] = ["-k", "not number_of_threads and not 5000001"];
 
-/// Builds the extension and runs these tests.
 fn package_tests(step: &Step, runner: &Path, cache: &Cache) -> Result<String> {
     let packages = packages(step, cache)?;
     step.cargo(&format!("build --manifest-path {PYTHON_FOLDER}/Cargo.toml"))?;
@@ -461,7 +456,6 @@ const MACHINE_LIBRARIES: [&str; 4] = [
 /// The time for one test program: `memory` takes 45 s on an idle machine, and more than 400 s on one with a load of 30.
 const TEST: Duration = Duration::from_secs(1200);
 
-/// Adds the rows.
 fn add_machine_rows(table: &mut Table, step: &Step, cache: &Cache) -> Result {
     let qemu = Qemu::fetch_for_arm64(cache)?;
     let kernel = arm64_kernel(cache)?;

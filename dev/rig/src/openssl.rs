@@ -14,7 +14,6 @@ const OURS: [[&str; 3]; 2] = [
     ["wellspring-cli", "command", "newer_versions"],
 ];
 
-/// Runs ours, or OpenSSL's.
 pub(crate) fn run(root: &Path, own: bool) -> Result {
     let cache = Cache::open(root)?;
     if own {
@@ -29,7 +28,6 @@ pub(crate) fn run(root: &Path, own: bool) -> Result {
         .try_for_each(|tests| test(root, &folders, tests))
 }
 
-/// Runs tests of a package.
 fn test(root: &Path, folders: &[PathBuf], [package, program, tests]: [&str; 3]) -> Result {
     let folders = env::join_paths(folders).map_err(|error| Stop::Failed(error.to_string()))?;
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))

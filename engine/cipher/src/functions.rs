@@ -115,7 +115,6 @@ impl Width {
 
 // The keystream.
 
-/// The rounds of ChaCha20.
 const ROUNDS: usize = 20;
 
 /// The keystream of one key, from a counter on.
@@ -408,7 +407,6 @@ impl Sha256 {
     }
 }
 
-/// Compresses `blocks` into `state`.
 fn compress(compression: Compression, state: &mut [u32; 8], blocks: &[[u8; BLOCK_BYTES]]) {
     // SAFETY: `update_by` and `finish_into_by` have asserted that it is available.
     unsafe { (compression.0.compress)(state, blocks) }

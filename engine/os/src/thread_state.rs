@@ -729,7 +729,6 @@ impl<T> OwnedState<T> {
 }
 
 impl<T> Drop for OwnedState<T> {
-    /// Erases the state.
     fn drop(&mut self) {
         if self.slot.is_ours_or_lost() {
             let _signals = SignalsBlocked::new();

@@ -111,7 +111,6 @@ extern "C" fn in_child() {
     }
 }
 
-/// Wipes all mappings.
 fn wipe() {
     for mapping in mappings() {
         let start = mapping.start.load(Ordering::Acquire);

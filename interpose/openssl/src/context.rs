@@ -249,7 +249,6 @@ pub(crate) unsafe fn mix(data: *const c_uchar, length: usize) {
 }
 
 // ---- parameters ----
-// The parameters of a generator that OpenSSL can ask for.
 
 /// An entry in the list of parameters that OpenSSL can ask for.
 pub(crate) const fn asks(key: &'static CStr, data_type: c_uint) -> Param {

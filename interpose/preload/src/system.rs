@@ -77,7 +77,6 @@ impl Drop for KeptErrno {
 }
 
 // ---- the original functions ----
-// The original functions, which ours replace and call.
 
 /// An original function, looked up once.
 pub(crate) struct Next {

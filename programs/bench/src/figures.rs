@@ -74,7 +74,6 @@ pub fn coefficient_of_variation(samples: &[f64]) -> f64 {
 }
 
 // ---- three digits and a unit ----
-// Figures for readers: three digits and a unit.
 
 /// A duration in nanoseconds as text: `5.72 ns`, `1.50 us`.
 #[must_use]
@@ -124,7 +123,6 @@ fn with_unit(value: f64, units: &[(f64, &str)]) -> String {
 }
 
 // ---- tables ----
-// Tables for a terminal.
 
 /// Rows under a head, and notes below them.
 #[derive(Clone, Debug, Default)]

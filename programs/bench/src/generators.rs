@@ -152,7 +152,6 @@ impl Generator {
 }
 
 // ---- the engine, the system, and bounds ----
-// The engine, the operating system, and what bounds them.
 
 /// The sizes measured: a key, a small message, a page, a pipe buffer, a bulk read.
 pub const SIZES: [usize; 5] = [32, 256, 4096, 65_536, 1 << 20];
@@ -360,7 +359,6 @@ pub fn mode(mode: Mode, requests: &[Request]) -> Generator {
     Generator::new(mode.name(), requests, move || Read(engine.clone())).on(threads)
 }
 
-/// getrandom(2).
 pub(crate) fn system_call(requests: &[Request]) -> Generator {
     Generator::new(name::GETRANDOM, requests, || SystemCall).on(Threads::Waiting)
 }

@@ -23,7 +23,6 @@ use wellspring::{Engine, Harvester, HarvesterStats, Mode};
 /// The length of a read: a mode that makes its output under a lock holds it for microseconds.
 const READ_BYTES: usize = 65_536;
 
-/// Events offered at once.
 const EVENTS: u64 = 24;
 
 /// The time to the next offer: 4800 events a second.
@@ -150,7 +149,6 @@ fn stats(engine: &Engine) -> HarvesterStats {
 }
 
 // ---- first byte and tap ----
-// The time to the first byte, and the memory of a tap.
 
 /// Processes started for the first byte.
 const STARTS: usize = 21;
@@ -224,7 +222,6 @@ fn secret_bytes(engine: &wellspring::Engine) -> Option<f64> {
 }
 
 // ---- memory and CPU time ----
-// The memory and the CPU time of this process.
 
 /// A size in `/proc/self/status`, such as `VmRSS`, in bytes; `None` where the system does not say.
 #[must_use]

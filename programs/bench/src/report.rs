@@ -180,7 +180,6 @@ fn cases<'a>(generators: &'a [Generator], threads: &[usize]) -> Vec<Case<'a>> {
 }
 
 // ---- results ----
-// The results of a run, and the same as JSON.
 
 /// Everything that a run found. Parts that were not run are empty.
 #[derive(Clone, Debug)]
@@ -308,7 +307,6 @@ fn harvest_json(one: &Harvest) -> Value {
 }
 
 // ---- the machine ----
-// The machine, the date and the version of a measurement.
 
 /// The machine, the choices that the engine made on it, and the run's date and version.
 #[derive(Clone, Debug)]

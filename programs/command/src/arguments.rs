@@ -12,7 +12,6 @@ use wellspring::{
 };
 use wellspring_command_line::say;
 
-/// Which engine.
 #[derive(Args)]
 pub(crate) struct EngineRequest {
     /// How a read makes its bytes [default: per-thread]
@@ -53,7 +52,6 @@ pub(crate) struct EngineRequest {
 }
 
 impl EngineRequest {
-    /// Makes the engine.
     pub(crate) fn build(&self) -> Result<Engine, Failure> {
         let mut builder = Engine::builder();
         if let Some(mode) = self.mode {

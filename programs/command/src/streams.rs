@@ -280,7 +280,6 @@ impl Output {
         Ok(())
     }
 
-    /// Writes all of a text.
     pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
         self.write(text.as_bytes())
             .map_err(|error| self.failure(&error, ""))

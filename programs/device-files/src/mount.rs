@@ -27,7 +27,6 @@ fn refused(error: io::Error) -> MountFault {
     format!("the kernel refused to mount: {error}")
 }
 
-/// Mounts the files.
 pub(super) fn mount(
     path: &Path,
     files: RandomFiles,

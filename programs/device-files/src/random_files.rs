@@ -516,7 +516,6 @@ fn answer(state: &State, began: Instant, read: Read) {
     });
 }
 
-/// Makes the bytes of an answer.
 fn fill(state: &State, door: Door, bytes: &mut [u8]) -> Result<(), wellspring::Error> {
     if door == Door::Pseudo && state.self_tests.failure().is_none() {
         pseudo::fill(bytes);

@@ -33,7 +33,6 @@ const MAX_UNREAD_BYTES: i32 = 32 * 1024;
 /// A guest without work waits for its next message or request.
 const MESSAGE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);
 
-/// One guest.
 pub(super) struct Guest {
     stream: UnixStream,
     messages: BackendReqHandler<Mutex<Device>>,

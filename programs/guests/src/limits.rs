@@ -82,7 +82,6 @@ impl GuestLimits {
         }
     }
 
-    /// Replaces the limits.
     pub(super) fn set(&self, section: &GuestsSection) {
         *self.section.write() = section.clone();
     }

@@ -25,7 +25,6 @@ const MAX_GUEST_BYTES: u64 = 1 << 40;
 /// for 2 MiB of memory. Without this the page tables of 1 TiB take 2 GiB.
 const MAX_TOUCHED: usize = 256;
 
-/// The memory of one guest.
 #[derive(Default)]
 pub(super) struct Memory {
     /// The regions as virtio sees them. They point into the mappings, and are dropped first.
@@ -203,12 +202,10 @@ impl Mapping {
         self.from.as_ptr().cast()
     }
 
-    /// The first byte.
     fn from(&self) -> NonNull<u8> {
         self.from
     }
 
-    /// The length in bytes.
     fn bytes(&self) -> usize {
         self.bytes
     }

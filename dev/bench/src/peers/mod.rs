@@ -21,15 +21,10 @@ pub(crate) fn all() -> Vec<Generator> {
 // ---- names ----
 // The names that the gate looks for.
 
-/// `rand::rng()`.
 pub(crate) const RAND: &str = "rand::rng()";
-/// ChaCha20Rng of the chacha20 crate.
 pub(crate) const CHACHA20: &str = "chacha20 crate";
-/// The aes and ctr crates.
 pub(crate) const AES_CTR: &str = "aes+ctr crates";
-/// fastrand.
 pub(crate) const FASTRAND: &str = "fastrand";
-/// xoshiro256++ of the rand_xoshiro crate.
 pub(crate) const XOSHIRO: &str = "rand_xoshiro";
 
 // ---- Rust's generators ----

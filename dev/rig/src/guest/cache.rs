@@ -22,7 +22,6 @@ impl From<String> for Stop {
 /// The result of anything that a rig does.
 pub(crate) type Result<T = ()> = std::result::Result<T, Stop>;
 
-/// A failure, with its reason.
 pub(crate) fn failed<T>(reason: impl Into<String>) -> Result<T> {
     Err(Stop::Failed(reason.into()))
 }
@@ -51,7 +50,6 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table without rows.
     pub(crate) fn new() -> Self {
         Self {
             rows: Vec::new(),
@@ -144,7 +142,6 @@ impl Cache {
         Ok(whole)
     }
 
-    /// Its path.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -160,7 +157,6 @@ impl Cache {
     }
 }
 
-/// Copies what is in a folder.
 pub(super) fn copy_folder(from: &Path, to: &Path) -> Result {
     run(Command::new("cp").arg("-r").arg(from.join(".")).arg(to)).map(drop)
 }

@@ -103,7 +103,6 @@ pub(crate) struct Excuse {
     pub(crate) last: &'static str,
 }
 
-/// How many reports are excused.
 pub(super) fn count_excused(lines: &[String], excuses: &[Excuse]) -> usize {
     let is_first = |line: &&String| excuses.iter().any(|excuse| line.contains(excuse.first));
     lines.iter().filter(is_first).count()
@@ -136,7 +135,6 @@ fn troubles<'a>(lines: &'a [String], excuses: &[Excuse]) -> &'a [String] {
     })
 }
 
-/// Fails with the first trouble in these lines.
 pub(super) fn no_trouble(lines: &[String], excuses: &[Excuse]) -> Result {
     match troubles(lines, excuses) {
         [] => Ok(()),

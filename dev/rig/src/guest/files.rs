@@ -51,7 +51,6 @@ impl Files {
         Self::of(Processor::X86_64, cache, name)
     }
 
-    /// The files for a processor.
     pub(crate) fn of(processor: Processor, cache: &Cache, name: &str) -> Result<Self> {
         debug_assert!(COMMANDS.contains(&format!("{END}{SHORTER}")));
         Self::with_init(
@@ -211,16 +210,13 @@ pub(crate) fn kernel_test(root: &Path, processor: Processor) -> Result<PathBuf> 
 
 /// The programs of the project, linked statically.
 pub(crate) struct Programs {
-    /// The command.
     pub(crate) wellspring: PathBuf,
-    /// The service.
     pub(crate) wellspringd: PathBuf,
     /// A client of the service.
     pub(crate) draw: PathBuf,
 }
 
 impl Programs {
-    /// Builds the release of all of them.
     pub(crate) fn build(root: &Path) -> Result<Self> {
         println!("building the command, the service and its client");
         let packages = ["wellspring-cli", "wellspring-service", "wellspring-client"];
@@ -239,11 +235,9 @@ impl Programs {
 pub(crate) struct Guards {
     pub(crate) wellspring: PathBuf,
     pub(crate) preload: PathBuf,
-    /// The module of the Python package.
     pub(crate) python: PathBuf,
 }
 
-/// Builds them.
 pub(crate) fn guards(root: &Path) -> Result<Guards> {
     println!("building the command and the libraries of guards");
     let library = |words: &[&str], folder: &str, name: &str| {

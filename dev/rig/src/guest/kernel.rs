@@ -289,7 +289,6 @@ fn relocate(headers: &Path) -> Result {
 }
 
 // ---- releases ----
-// The kernels to choose from, and where they come from.
 
 /// A kernel to choose: the newest that its suites offer, or a kernel that we build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -425,9 +424,7 @@ impl fmt::Display for Release {
 }
 
 // ---- compilers ----
-// The compilers that a module is built with.
 
-/// The compilers that a module is built with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compiler {
     /// The compiler that built the kernel.

@@ -27,12 +27,10 @@ WQ_WATCHDOG X86_DEBUG_FPU BLOCK";
 const MACHINES: &str =
     "BLK_DEV BLK_DEV_NVME! SWAP HIBERNATION! MIGRATION ACPI_HOTPLUG_MEMORY! VMGENID!";
 
-/// The options that check locks.
 const LOCKS: &str = "\
 PROVE_LOCKING! PROVE_RAW_LOCK_NESTING! PROVE_RCU DEBUG_ATOMIC_SLEEP! DEBUG_PREEMPT DEBUG_RT_MUTEXES DEBUG_SPINLOCK
 DEBUG_MUTEXES DEBUG_LOCK_ALLOC";
 
-/// The options that check memory.
 const MEMORY: &str = "\
 DEBUG_OBJECTS DEBUG_OBJECTS_FREE DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK DEBUG_OBJECTS_PERCPU_COUNTER KASAN!
 KASAN_GENERIC KASAN_OUTLINE KASAN_STACK UBSAN! UBSAN_BOUNDS! UBSAN_SHIFT UBSAN_BOOL UBSAN_ENUM DEBUG_KMEMLEAK!
@@ -89,7 +87,6 @@ fn without_fair_server(scheduler: &str) -> Result<String> {
     }
 }
 
-/// The checks of a kernel.
 #[derive(Clone, Copy)]
 pub(super) enum Checks {
     /// Locks and memory.
@@ -99,7 +96,6 @@ pub(super) enum Checks {
     Nothing,
 }
 
-/// A kernel that was built.
 pub(super) struct Own {
     /// Its name, with the version if the source is not Debian's.
     pub(super) name: String,
@@ -148,7 +144,6 @@ pub(super) fn build(
     Ok(Own { name, tree, chroot })
 }
 
-/// Configures a kernel and builds it in `tree`.
 fn make(chroot: &Chroot, source: &Path, tree: &Path, checks: Checks) -> Result {
     let options = match checks {
         Checks::Races => [OPTIONS, LOCKS, RACES],
@@ -240,7 +235,6 @@ TMPFS SYSFS DEBUG_KERNEL DEBUG_FS DEBUG_INFO_NONE FTRACE ENABLE_DEFAULT_TRACERS 
 CRYPTO_RNG CRYPTO_AES CRYPTO_SKCIPHER CRYPTO_CHACHA20 CRYPTO_SHA256 CRYPTO_CTR CRYPTO_XTS CRYPTO_CRYPTD
 EXPERT CRYPTO_SELFTESTS CRYPTO_SELFTESTS_FULL CRYPTO_USER_API_RNG CRYPTO_USER_API_SKCIPHER HW_RANDOM UML_RANDOM";
 
-/// The options that check locks and memory.
 const CHECKS: &str = "\
 PROVE_LOCKING PROVE_RCU DEBUG_ATOMIC_SLEEP DEBUG_PREEMPT DEBUG_LIST KASAN KASAN_GENERIC KASAN_OUTLINE UBSAN UBSAN_BOUNDS
 UBSAN_SHIFT UBSAN_BOOL DEBUG_KMEMLEAK";
@@ -261,10 +255,8 @@ CONFIG_FRAME_WARN=4096
 /// The programs of this machine that build it.
 const PROGRAMS: [&str; 6] = ["gcc-12", "make", "flex", "bison", "bc", "python3"];
 
-/// A machine that hangs ends after this.
 const LONGEST_RUN_S: &str = "600";
 
-/// A kernel that was built.
 pub(crate) struct Uml {
     source: PathBuf,
     tree: PathBuf,

@@ -39,7 +39,6 @@ impl Processor {
         }
     }
 
-    /// QEMU's machine.
     pub(super) fn machine(self) -> &'static str {
         match self {
             Self::X86_64 => "pc",
@@ -72,7 +71,6 @@ impl Processor {
     }
 }
 
-/// dpkg's list of installed packages.
 const INSTALLED: &str = "/var/lib/dpkg/status";
 
 /// The package lists of some suites.
@@ -87,7 +85,6 @@ impl Apt {
         Self::of(Processor::X86_64, folder, suites)
     }
 
-    /// The same for packages of a processor.
     pub(super) fn of(processor: Processor, folder: &Path, suites: &[&str]) -> Result<Self> {
         if !Path::new(KEYS).exists() || Command::new("apt-get").arg("--version").output().is_err() {
             return Err(Stop::Missing(
@@ -327,7 +324,7 @@ const PACKAGES: [&str; 4] = ["nodejs", "openjdk-17-jre-headless", "python3.11", 
 /// Folders that no runtime reads.
 const REMOVED: [&str; 4] = ["usr/share/doc", "usr/share/man", "usr/share/locale", "apt"];
 
-/// Fetches them. Returns a folder laid out like a system's root, of about 0.5 GB.
+/// Fetches the runtimes of other languages. Returns a folder laid out like a system's root, of about 0.5 GB.
 pub(crate) fn runtimes(cache: &Cache) -> Result<PathBuf> {
     cache.once("runtimes", |folder| {
         let apt = Apt::new(folder, &["bookworm", "bookworm-security"])?;
@@ -390,7 +387,6 @@ exec chroot "$root" "$@"
 const ACCEPT_OLD_LISTS: &str =
     "echo 'Acquire::Check-Valid-Until \"false\";' >/etc/apt/apt.conf.d/99-old-lists";
 
-/// A folder with a Debian system in it.
 pub(crate) struct Chroot {
     folder: PathBuf,
     /// Folders of this machine, and their paths inside.

@@ -95,7 +95,6 @@ impl Guest {
         self.monitor("cont").map(drop)
     }
 
-    /// Runs a command of the guest's shell.
     pub(crate) fn run(&mut self, command: &str) -> Result<Answer> {
         self.run_within(command, COMMAND)
     }
@@ -177,7 +176,6 @@ impl Guest {
         self.excuses = excuses;
     }
 
-    /// How many reports on the console were excused.
     pub(crate) fn count_excused(&self) -> usize {
         count_excused(&self.console(), self.excuses)
     }
@@ -294,7 +292,6 @@ impl Qemu {
         Self::of(Processor::X86_64, cache, "qemu")
     }
 
-    /// Fetches QEMU for arm64.
     pub(crate) fn fetch_for_arm64(cache: &Cache) -> Result<Self> {
         Self::of(Processor::Arm64, cache, "qemu-arm64")
     }
@@ -371,7 +368,6 @@ pub(crate) struct MachineSetup {
 }
 
 impl MachineSetup {
-    /// A machine of this processor.
     pub(crate) fn vm<'a>(&'a self, kernel: &'a Path, nodes: usize, cpus: usize) -> Vm<'a> {
         let mut vm = Vm::new(kernel, &self.initramfs, nodes, cpus);
         vm.processor = self.processor;
@@ -380,7 +376,6 @@ impl MachineSetup {
 }
 
 // ---- a machine to start ----
-// A virtual machine to start, its processor, and QEMU's arguments for it.
 
 /// Which nodes of a machine have its memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -393,11 +388,9 @@ pub(crate) enum Layout {
     Plugged,
 }
 
-/// A virtual machine to start.
 #[derive(Clone)]
 pub(crate) struct Vm<'a> {
     pub(crate) processor: Processor,
-    /// The kernel's image.
     pub(crate) kernel: &'a Path,
     /// A cpio archive.
     pub(crate) initramfs: &'a Path,
@@ -453,20 +446,17 @@ impl<'a> Vm<'a> {
         }
     }
 
-    /// Another CPU.
     pub(crate) fn cpu(mut self, cpu: &'a str) -> Self {
         self.cpu = cpu;
         self
     }
 }
 
-/// A NUMA node.
 struct Node {
     memory_mib: usize,
     cpus: Range<usize>,
 }
 
-/// The nodes of a machine.
 fn numa_nodes(vm: &Vm) -> Vec<Node> {
     let Vm {
         nodes,
@@ -498,7 +488,6 @@ const COMMAND_LINE: &str = "panic=-1 oops=panic quiet loglevel=5 log_buf_len=4M 
     watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 workqueue.watchdog_thresh=300 \
     sysctl.kernel.hung_task_timeout_secs=900 memhp_default_state=offline";
 
-/// The arguments for QEMU.
 fn arguments(vm: &Vm, sockets: &Sockets) -> Vec<String> {
     let (nodes, cpus, memory_mib) = (vm.nodes, vm.cpus, vm.memory_mib);
     let more = match vm.layout {
@@ -649,7 +638,6 @@ impl Line {
         }
     }
 
-    /// Sends a line.
     pub(super) fn send(&mut self, text: &str) -> Result {
         self.stream
             .write_all(format!("{text}\n").as_bytes())
@@ -729,7 +717,6 @@ impl Answer {
         failed(format!("the guest got {MOST} times another command"))
     }
 
-    /// The answer that follows a command.
     fn receive(line: &mut Line, limit: Duration) -> Result<Self> {
         let text = line.until(END, limit)?;
         let status = line.until("\n", Duration::from_secs(10))?;

@@ -187,7 +187,6 @@ fn memory(guest: &mut Guest) -> Result<usize> {
 }
 
 // ---- steps ----
-// Steps that the tests of all machines take.
 
 /// All tests of the module. They take half a minute on an idle machine. On a busy one each waits for what it counts.
 pub(super) const CHECK: Duration = Duration::from_secs(1800);
@@ -197,11 +196,9 @@ pub(super) const CHECK: Duration = Duration::from_secs(1800);
 pub(super) const LOAD_NEEDED: &str = "for file in /needed/*; do [ ! -e $file ] || insmod $file || break; done && \
      { grep -qw aes /proc/cpuinfo || rm -f /modules/wellspring_crypto.ko; }";
 
-/// Loads our modules.
 pub(super) const LOAD: &str = "insmod /modules/wellspring.ko && for file in /modules/*.ko; do \
                     [ $file = /modules/wellspring.ko ] || insmod $file || break; done";
 
-/// Unloads them.
 pub(super) const UNLOAD: &str =
     r"rmmod $(ls /modules | grep -v '^wellspring\.ko$' | sed 's/\.ko$//') && rmmod wellspring";
 
@@ -346,7 +343,6 @@ fn drill_dm_crypt(guest: &mut Guest) -> Result<String> {
 const READ: &str = "for cpu in /sys/devices/system/cpu/cpu[0-9]*; do \
                     taskset -c ${cpu##*cpu} head -c 65536 /dev/wellspring | wc -c & done; wait";
 
-/// All of it.
 pub(super) fn drill_boots(mut guest: Guest) -> Result {
     guest.must(LOAD_NEEDED)?;
     guest.must(LOAD)?;
@@ -393,7 +389,6 @@ const EXCUSES: [Excuse; 4] = [
     },
 ];
 
-/// All of it. Returns the note for the table.
 pub(super) fn drill_failures(mut guest: Guest) -> Result<String> {
     guest.excuse(&EXCUSES);
     stop_scans(&mut guest)?;

@@ -31,7 +31,6 @@ done
 /// The bytes of a file as hexadecimal digits.
 const DIGITS: &str = "od -An -v -tx1 | tr -d ' \\n'";
 
-/// All of it. Returns the note for the table.
 pub(super) fn drill(cache: &Cache, qemu: &Qemu, vm: Vm) -> Result<String> {
     let folder = cache.fresh("clones")?;
     let state = folder.join("state");
@@ -129,7 +128,6 @@ const FIND_DISK: &str = "for file in /disk-driver/*; do [ ! -e $file ] || insmod
 /// the rest of the test.
 const RESUME: &str = "cat /sys/block/nvme0n1/dev >/sys/power/resume";
 
-/// All of it. Returns the note for the table.
 pub(super) fn drill_hibernation(cache: &Cache, qemu: &Qemu, vm: Vm) -> Result<String> {
     let folder = cache.fresh("hibernation")?;
     let disk = folder.join("disk");
@@ -209,7 +207,6 @@ readers() {
 stop() { touch /tmp/over; wait; [ ! -e /tmp/wrong ]; }
 "#;
 
-/// All of it. Returns the note for the table.
 pub(super) fn drill_memory(mut guest: Guest) -> Result<String> {
     if guest.run("[ -d /sys/devices/system/memory ]")?.status != 0 {
         return Ok("SKIPPED: in this kernel no memory comes and goes".into());
@@ -313,7 +310,6 @@ fn number(guest: &mut Guest, command: &str) -> Result<u64> {
     number.or_else(|_| failed(format!("'{command}' prints '{text}'")))
 }
 
-/// Waits until something is true.
 fn wait(
     guest: &mut Guest,
     complaint: &str,
@@ -386,7 +382,6 @@ left=$(left_over)
 echo "removed"
 "#;
 
-/// All of it. Returns the note for the table.
 pub(super) fn test_dkms(cache: &Cache, source: &Path) -> Result<String> {
     let chroot = Chroot::fetch_and_run(cache, "system-dkms", "bookworm", INSTALL)?;
     if let Err(Stop::Failed(reason)) = run(chroot.command("sh").args(["-c", INSTALL])) {

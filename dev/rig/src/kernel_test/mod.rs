@@ -33,7 +33,6 @@ const SCRIPTS: [&str; 5] = [
     "resume.sh",
 ];
 
-/// The parts that all machines have in common.
 struct Rig<'a> {
     root: &'a Path,
     processor: Processor,
@@ -44,7 +43,6 @@ struct Rig<'a> {
     request: &'a Request,
 }
 
-/// Runs the chore.
 pub(crate) fn run(root: &Path, request: Request) -> Result {
     let releases = request.releases()?;
     let source = root.join("kernel");
@@ -106,7 +104,6 @@ impl<'a> Rig<'a> {
         })
     }
 
-    /// Runs what was asked for on these kernels.
     fn test_all(&self, releases: Vec<Release>, table: &mut Table) -> Result {
         for release in releases {
             let kernel = match &self.request.source {
@@ -196,7 +193,6 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// The files of the guest.
     fn initramfs(&self, kernel: &Kernel, modules: &[PathBuf]) -> Result<PathBuf> {
         let Self { cache, root, .. } = self;
         let mut files = Files::of(self.processor, cache, &kernel.name)?
@@ -285,7 +281,6 @@ fn modules_below(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 // ---- the command line ----
-// The command line of the chore.
 
 /// Test the kernel module on these kernels, the newest that apt offers
 #[derive(Args, Debug, PartialEq, Eq)]
@@ -336,7 +331,6 @@ impl Request {
         self.has("all")
     }
 
-    /// Install and remove the module by dkms.
     pub(super) fn has_dkms(&self) -> bool {
         self.is_all() || self.has("dkms")
     }
@@ -392,9 +386,7 @@ fn machine(name: &str) -> std::result::Result<String, String> {
 }
 
 // ---- the machines ----
-// The machines, and what is tested in each.
 
-/// A kind of machine.
 struct Shape {
     pub(super) name: &'static str,
     pub(super) nodes: usize,
@@ -402,7 +394,6 @@ struct Shape {
     pub(super) cpu: &'static str,
     /// Dies of a node, with a last-level cache each.
     pub(super) dies: usize,
-    /// Which nodes have the memory.
     pub(super) layout: Layout,
     pub(super) drill: Drill,
 }
@@ -422,7 +413,6 @@ const OLDEST: &str = "oldest";
 const MAX_OF_4_LEVELS: &str = "max,la57=off";
 
 impl Shape {
-    /// The machine with this kernel and these files.
     pub(super) fn vm<'a>(&self, kernel: &'a Kernel, initramfs: &'a Path) -> Vm<'a> {
         let processor = kernel.release.processor;
         let cpu = match self.cpu {
@@ -441,7 +431,6 @@ impl Shape {
     }
 }
 
-/// The tests of a machine.
 #[derive(Clone, Copy)]
 enum Drill {
     /// All tests of the module.

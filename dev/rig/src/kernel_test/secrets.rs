@@ -342,7 +342,6 @@ struct Count {
     remote: u64,
 }
 
-/// All of it. Returns the note for the table, and prints the counts.
 pub(super) fn drill_counts(cache: &Cache, qemu: &Qemu, vm: Vm, root: &Path) -> Result<String> {
     let folder = cache.fresh("counts")?;
     let plugin = folder.join("counts.so");
@@ -446,7 +445,6 @@ impl Counter<'_> {
         }
     }
 
-    /// Makes all turns of one kind of read.
     fn turns(&mut self, kind: &str, bytes: u64, reads: u64, readers: usize) -> Result<Vec<Count>> {
         let parameter = "/sys/module/wellspring_test/parameters/marked";
         let command = format!("echo {kind} {bytes} {reads} {readers} {TURNS} >{parameter}");

@@ -33,7 +33,6 @@ const SERVE: &str = "mkdir -p /run/wellspring && { wellspring generation serve >
 /// How the guest learns that it is a clone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Notice {
-    /// Not at all.
     None,
     /// By a device of the machine (vmgenid), which tells the kernel, whose log `wellspring generation serve` reads.
     Device,

@@ -18,7 +18,6 @@ pub(super) struct HostService {
 }
 
 impl HostService {
-    /// Starts it, and waits until it listens.
     pub(super) fn start(program: &Path) -> Result<Self> {
         // A socket's path has at most 107 bytes, so it is not below the repository.
         let folder = env::temp_dir().join(format!("wellspring-host-{}", std::process::id()));

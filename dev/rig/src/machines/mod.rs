@@ -30,7 +30,6 @@ use runtimes::Order;
 pub(crate) use service::{READ_BYTES, check, hexadecimal, start_service};
 use std::path::Path;
 
-/// Runs the chore.
 pub(crate) fn run(root: &Path) -> Result {
     let cache = Cache::open(root)?;
     let qemu = Qemu::fetch(&cache)?;

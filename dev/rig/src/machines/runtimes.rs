@@ -91,7 +91,6 @@ impl Order {
     }
 }
 
-/// The command that loads the guest's modules.
 const LOAD: &str = "for module in /modules/*; do [ ! -e $module ] || insmod $module; done";
 
 /// The bytes of the kernel and of new engines that each clone is asked for, in pieces of 16.

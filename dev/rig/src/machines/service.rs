@@ -11,7 +11,6 @@ use std::path::Path;
 /// The modules of the distribution that the guests need.
 const NEEDED: [&str; 3] = ["virtio_pci", "virtio_rng", "vsock_loopback"];
 
-/// Loads the distribution's modules.
 const LOAD: &str =
     "for file in /needed/* /module-needs/*; do [ ! -e $file ] || insmod $file || break; done";
 
@@ -29,7 +28,6 @@ const UUID: &str = "11111111-2222-4333-8444-555555555555";
 const MOUNT: &str = "mount -t ext4 /dev/nvme0n1 /mnt";
 const SEED: &str = "/mnt/private/kernel-seed";
 
-/// The configuration of the service in a guest.
 const CONFIG: &str = "[bulk]\nlisten = [\"bulk.sock\", \"vsock::9465\"]\n\
     [kernel_module]\nseed_file = \"/mnt/private/kernel-seed\"\n";
 
@@ -38,7 +36,6 @@ const START: &str = "{ wellspringd --config /etc-wellspring.toml >/tmp/log 2>&1 
     n=0; until grep -q 'WORDS' /tmp/log; do sleep 0.2; n=$((n + 1)); [ $n -lt 600 ] || { cat /tmp/log; break; }; done; \
     grep -q 'WORDS' /tmp/log";
 
-/// The parts that the guests are made of.
 pub(super) struct Inputs<'a> {
     pub(super) cache: &'a Cache,
     pub(super) root: &'a Path,
@@ -46,7 +43,6 @@ pub(super) struct Inputs<'a> {
     pub(super) programs: &'a Programs,
 }
 
-/// Adds the rows.
 pub(super) fn add_rows(
     table: &mut Table,
     setup: &MachineSetup,
@@ -195,7 +191,6 @@ fn in_common(one: &[u8], other: &[u8]) -> usize {
     is_common.into_iter().filter(|is_common| *is_common).count()
 }
 
-/// Reads from the guest's device.
 fn read(guest: &mut Guest) -> Result<Vec<u8>> {
     let read = format!("dd if=/dev/hwrng bs={READ_BYTES} count=1 iflag=fullblock 2>/dev/null");
     hexadecimal(guest, &read)

@@ -15,7 +15,6 @@ use crate::guest::{Result, failed};
 /// The name of a mutant begins with this.
 const WITHOUT: &str = "without: ";
 
-/// An edit with its name.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Edit {
     pub(super) name: String,
@@ -111,7 +110,6 @@ pub(super) fn parse(text: &str) -> Result<Vec<Edit>> {
 }
 
 impl Edit {
-    /// The code after this edit.
     pub(super) fn apply(&self, code: &str) -> Result<String> {
         let mut code = code.to_owned();
         for change in &self.changes {

@@ -187,7 +187,6 @@ fn answer(chroot: &Chroot, program: &str, words: &[&str], folder: &Path) -> Resu
     }
 }
 
-/// Runs a program that must succeed.
 fn must(chroot: &Chroot, program: &str, words: &[&str], folder: &Path) -> Result<String> {
     match answer(chroot, program, words, folder)? {
         (0, text) => Ok(text),
@@ -195,7 +194,6 @@ fn must(chroot: &Chroot, program: &str, words: &[&str], folder: &Path) -> Result
     }
 }
 
-/// The text of a file.
 fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(at(path.display()))
 }

@@ -44,7 +44,6 @@ const MODELS: [(&str, &str, &str); 2] = [
     ("P8 seed file", "seedfile", "\n"),
 ];
 
-/// All models and mutants.
 pub(super) fn jobs(root: &Path) -> Result<Vec<Job>> {
     super::steps::check(root)?;
     let mut jobs = Vec::new();

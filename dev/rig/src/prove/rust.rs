@@ -11,12 +11,13 @@ use std::process::Command;
 
 /// Name, harness in `proofs/rust/`, the file that is edited, and files and folders that come with it as they are.
 const PROOFS: &str = "\
-P1 Rust blocks | blocks    | engine/core/src/generator.rs             | engine/cipher/src/prf.rs
-P2 Rust taps   | taps      | engine/core/src/tap.rs                   |
-P6 Rust turns  | turns     | engine/core/src/distribution.rs          |
-P10 addresses  | addresses | streams/pseudo/src/elements/arrays.rs    | streams/pseudo/src/name.rs streams/pseudo/src/elements/distributions
-P10 names      | names     | streams/pseudo/src/name.rs               |
-P10 jumps      | jumps     | streams/pseudo/src/xorshift128plus.rs    | streams/pseudo/src/xoshiro256plusplus.rs kernel/wellspring.h
+P1 Rust blocks | blocks    | engine/core/src/generator.rs          | engine/cipher/src/prf.rs
+P2 Rust taps   | taps      | engine/core/src/tap.rs                |
+P6 Rust turns  | turns     | engine/core/src/distribution.rs       |
+P10 addresses  | addresses | streams/pseudo/src/elements/arrays.rs | streams/pseudo/src/name.rs \
+    streams/pseudo/src/elements/distributions
+P10 names      | names     | streams/pseudo/src/name.rs            |
+P10 jumps      | jumps     | streams/pseudo/src/xorshift128plus.rs | streams/pseudo/src/xoshiro256plusplus.rs kernel/wellspring.h
 ";
 
 /// The exit status of a harness with a claim that fails.
@@ -25,7 +26,6 @@ const REFUTED: i32 = 10;
 /// The exit status of a program that has panicked, as where an index is out of bounds.
 const PANIC: i32 = 101;
 
-/// All proofs and mutants.
 pub(super) fn jobs(root: &Path) -> Result<Vec<Job>> {
     let mut jobs = Vec::new();
     for [name, harness, source, beside] in cells(PROOFS) {

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const DOCUMENT: &str = "SECURITY.md";
 
-/// The first line of a table of promises.
 const HEAD: &str = "| promise | proved, model or test | shown by |";
 
 /// The first words of the table of other systems; the marks in it, and the chores that run the tests after such a mark.
@@ -230,7 +229,6 @@ const FIELDS: [&str; 7] = [
     "[package.metadata.docs.rs]",
 ];
 
-/// Checks the manifest of each package.
 pub(super) fn check_packages(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
     for (path, text) in files {
         if !path.ends_with("/Cargo.toml") || text.contains("\npublish = false") {
@@ -272,7 +270,6 @@ pub(super) fn check_units(files: &BTreeMap<String, String>, faults: &mut Vec<Fau
     }
 }
 
-/// The text of a field.
 fn value<'a>(manifest: &'a str, field: &str) -> Option<&'a str> {
     let start = format!("{field} = \"");
     let mut lines = manifest.lines();
@@ -292,7 +289,6 @@ const ROOMS: [&[&str]; 6] = [
     &["proofs"],
 ];
 
-/// Checks the dependencies of each package.
 pub(super) fn check_rooms(files: &BTreeMap<String, String>, faults: &mut Vec<Fault>) {
     let manifests = || {
         files

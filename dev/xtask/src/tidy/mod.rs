@@ -52,7 +52,6 @@ fn files(root: &Path) -> Result<BTreeMap<String, String>, String> {
 }
 
 // ---- fault ----
-// A breach of a rule, and the files that no rule is for.
 
 /// A breach of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +95,6 @@ pub(super) fn is_data(path: &str) -> bool {
 }
 
 // ---- lines ----
-// Rules that look at one line.
 
 /// The longest line of a text or source, in characters.
 const MAX_COLUMNS: usize = 130;
@@ -120,7 +118,6 @@ const LOCAL: [&str; 3] = [
     concat!("/Us", "ers/"),
 ];
 
-/// Checks a file.
 fn check_lines(path: &str, text: &str, faults: &mut Vec<Fault>) {
     if is_data(path) {
         return;

@@ -74,7 +74,6 @@ const OPENINGS: [(&str, &str); 3] = [
     ("So many ", "the number, or the name of the argument"),
 ];
 
-/// The list itself.
 const THIS: &str = "dev/xtask/src/tidy/words.rs";
 
 /// Checks every line of a text, in comments, messages, names and documents alike.

@@ -147,7 +147,6 @@ mod neon {
     use core::arch::asm;
     use core::ptr;
 
-    /// Bytes of a register.
     pub(crate) const VECTOR_BYTES: usize = size_of::<Vector>();
 
     /// The same row in every lane.
@@ -194,7 +193,6 @@ mod neon {
         vdupq_n_u32(0)
     }
 
-    /// Stores a register.
     #[inline]
     #[target_feature(enable = "neon")]
     pub(crate) fn store(vector: Vector, destination: &mut [u8; VECTOR_BYTES]) {
@@ -526,7 +524,6 @@ mod sha256_ce {
         stack_bytes: 256,
     };
 
-    /// Compresses `blocks` into `state`.
     #[target_feature(enable = "sha2,neon")]
     #[inline(never)]
     fn compress(state: &mut [u32; 8], blocks: &[[u8; BLOCK_BYTES]]) {

@@ -125,7 +125,6 @@ impl Nodes {
         self.backend
     }
 
-    /// The number of nodes.
     pub(super) fn count(&self) -> usize {
         self.memory.len()
     }

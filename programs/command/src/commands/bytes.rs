@@ -20,7 +20,6 @@ use zeroize::{Zeroize, Zeroizing};
 /// From this size on a run gets a progress bar and a line at the end.
 const WORTHWHILE_BYTES: u64 = 1 << 20;
 
-/// Runs the command.
 pub(crate) fn run(request: &BytesRequest) -> Result<(), Failure> {
     let start = Instant::now();
     let encoding = match (request.hex, request.base64) {
@@ -382,7 +381,6 @@ fn progress(size_bytes: Option<u64>, is_shown: bool) -> ProgressBar {
 /// A worker's block: a multiple of 3 bytes, for Base64, and small enough for the cache of one CPU.
 const BLOCK_BYTES: usize = 192 << 10;
 
-/// Makes the next bytes.
 type Filler<'a> = Box<dyn FnMut(&mut [u8]) + Send + 'a>;
 
 /// The workers of one run: how many bytes they write, in which form.
@@ -436,7 +434,6 @@ impl Workers<'_> {
         })
     }
 
-    /// Writes all whole blocks.
     fn work_together(
         &self,
         first: &mut Filler<'_>,

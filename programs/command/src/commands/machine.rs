@@ -111,7 +111,6 @@ enum GenerationAction {
 /// A folder that is made for the page, which processes of all users read.
 const FOLDER_MODE: u32 = 0o755;
 
-/// Runs the command.
 pub(crate) fn generation(request: &GenerationRequest) -> Result<(), Failure> {
     let page = &request.page;
     match &request.action {
@@ -417,7 +416,6 @@ enum KernelAction {
     },
 }
 
-/// Runs the command.
 pub(crate) fn kernel(request: &KernelRequest) -> Result<(), Failure> {
     let (KernelAction::Save { file } | KernelAction::Restore { file }) = &request.action;
     let seeds = ModuleSeeds::open(file, Identity::system()).map_err(|error| fault(file, error))?;
@@ -470,7 +468,6 @@ fn restore(mut seeds: ModuleSeeds, path: &Path) -> Result<(), Failure> {
 // ---- serve, status ----
 // `serve` and `status`: both are the work of `wellspringd`, another program, which this one finds and becomes.
 
-/// The program.
 const PROGRAM: &str = "wellspringd";
 
 /// Run the host service: device files, sockets, metrics and a status page

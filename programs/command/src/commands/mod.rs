@@ -82,7 +82,6 @@ enum SeedAction {
 /// A folder that is made for a seed file: other users cannot read it, as they cannot write it.
 const FOLDER_MODE: u32 = 0o700;
 
-/// Runs the command.
 pub(crate) fn seed(request: &SeedRequest) -> Result<(), Failure> {
     match &request.action {
         SeedAction::Show { file } => show(file),
@@ -168,7 +167,6 @@ pub(crate) struct UuidRequest {
     count: u64,
 }
 
-/// Runs the command.
 pub(crate) fn uuid(request: &UuidRequest) -> Result<(), Failure> {
     let count = request.count;
     match request.trace.as_deref() {
@@ -233,7 +231,6 @@ pub(crate) struct BenchRequest {
     first_byte: bool,
 }
 
-/// Runs the command.
 pub(crate) fn bench(request: &BenchRequest) -> Result<(), Failure> {
     if request.first_byte {
         let text = format!("{}\n", first_byte().as_nanos());
@@ -296,7 +293,6 @@ pub(crate) struct ManRequest {
     output: Option<PathBuf>,
 }
 
-/// Prints the completions of a shell.
 pub(crate) fn completions(
     request: &CompletionsRequest,
     mut definitions: clap::Command,

@@ -72,7 +72,6 @@ enum Action {
     },
 }
 
-/// Runs the command.
 pub(crate) fn run(request: &OpensslRequest) -> Result<(), Failure> {
     match &request.action {
         Action::Conf { fips, fips_module } => print_conf(fips.then_some(fips_module)),
@@ -142,7 +141,6 @@ struct Seen {
 }
 
 impl Seen {
-    /// Runs a program to its end.
     fn of(words: &[OsString], without_source: bool, is_shown: bool) -> Result<Self, Failure> {
         let (name, arguments) = words
             .split_first()

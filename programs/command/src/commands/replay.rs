@@ -37,7 +37,6 @@ pub(crate) struct ReplayRequest {
 /// Answers are written in pieces of about this length.
 const PAGE_BYTES: usize = 64 << 10;
 
-/// Runs the command.
 pub(crate) fn run(request: &ReplayRequest) -> Result<(), Failure> {
     let backend = request.backend.map(available).transpose()?;
     let mut report = Report {

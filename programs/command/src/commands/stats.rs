@@ -21,7 +21,6 @@ pub(crate) struct StatsRequest {
     json: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(request: &StatsRequest) -> Result<(), Failure> {
     let engine = request.engine.build()?;
     // Only for its effect on the engine.

@@ -113,7 +113,6 @@ mod features {
 
     /// AES-NI, with SSSE3 for the key schedule.
     pub(crate) const AES: Features = Features(1 << 0);
-    /// AVX2.
     pub(crate) const AVX2: Features = Features(1 << 1);
     /// AVX-512 F, BW, DQ and VL.
     pub(crate) const AVX512: Features = Features(1 << 2);
@@ -318,10 +317,8 @@ mod xmm {
     use core::arch::x86_64::{_mm_load_si128, _mm_set_epi64x, _mm_storeu_si128};
     use core::ptr;
 
-    /// Bytes of a register.
     pub(crate) const VECTOR_BYTES: usize = size_of::<Vector>();
 
-    /// The same row in every lane.
     #[inline]
     #[target_feature(enable = "sse2")]
     pub(crate) fn every_lane(row: &Row) -> Vector {
@@ -343,7 +340,6 @@ mod xmm {
         _mm_set_epi64x(0, registers as i64)
     }
 
-    /// Stores a register.
     #[inline]
     #[target_feature(enable = "sse2")]
     pub(crate) fn store(vector: Vector, destination: &mut [u8; VECTOR_BYTES]) {
@@ -399,10 +395,8 @@ mod ymm {
     };
     use core::ptr;
 
-    /// Bytes of a register.
     pub(crate) const VECTOR_BYTES: usize = size_of::<Vector>();
 
-    /// The same row in every lane.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(crate) fn every_lane(row: &Row) -> Vector {
@@ -430,7 +424,6 @@ mod ymm {
         _mm256_set_epi64x(0, blocks, 0, blocks)
     }
 
-    /// Stores a register.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(crate) fn store(vector: Vector, destination: &mut [u8; VECTOR_BYTES]) {
@@ -482,10 +475,8 @@ mod zmm {
     };
     use core::ptr;
 
-    /// Bytes of a register.
     pub(crate) const VECTOR_BYTES: usize = size_of::<Vector>();
 
-    /// The same row in every lane.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(crate) fn every_lane(row: &Row) -> Vector {
@@ -511,7 +502,6 @@ mod zmm {
         _mm512_set_epi64(0, blocks, 0, blocks, 0, blocks, 0, blocks)
     }
 
-    /// Stores a register.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(crate) fn store(vector: Vector, destination: &mut [u8; VECTOR_BYTES]) {
@@ -578,7 +568,6 @@ mod sha_ni {
         stack_bytes: 256,
     };
 
-    /// Compresses `blocks` into `state`.
     #[target_feature(enable = "sha,ssse3,sse4.1")]
     #[inline(never)]
     fn compress(state: &mut [u32; 8], blocks: &[[u8; BLOCK_BYTES]]) {

@@ -59,7 +59,6 @@ pub(crate) struct CheckRequest {
     backend: Option<Backend>,
 }
 
-/// Runs the command.
 pub(crate) fn run(request: &CheckRequest) -> Result<(), Failure> {
     if let Some(path) = &request.acvp {
         return acvp::run(path, request.backend.map(available).transpose()?);
@@ -144,7 +143,6 @@ fn all() -> Vec<Check> {
 // ---- a test and its outcome ----
 // A self-test: its name, its outcome, and the comparison that most of them end with: no 16 bytes twice.
 
-/// A self-test.
 pub(super) struct Check {
     name: String,
     run: Box<dyn Fn() -> Outcome>,
@@ -172,7 +170,6 @@ impl Check {
         &self.name
     }
 
-    /// Runs the test.
     pub(super) fn run(&self) -> Outcome {
         (self.run)()
     }

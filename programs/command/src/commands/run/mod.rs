@@ -199,14 +199,12 @@ struct Library {
     package: &'static str,
 }
 
-/// The library for LD_PRELOAD.
 const PRELOAD: Library = Library {
     installed: "lib/wellspring/libwellspring-preload.so",
     built: "libwellspring_preload.so",
     package: "wellspring-preload",
 };
 
-/// The OpenSSL provider.
 const PROVIDER: Library = Library {
     installed: "lib/wellspring/ossl-modules/wellspring.so",
     built: "libwellspring_openssl.so",
@@ -233,7 +231,6 @@ fn find_library(library: &Library) -> Result<PathBuf, Failure> {
     lasting_library(found)
 }
 
-/// The path of the provider.
 pub(crate) fn provider_path() -> Result<PathBuf, Failure> {
     find_library(&PROVIDER)
 }
@@ -267,7 +264,6 @@ fn with_present(library: &Path) -> OsString {
 
 // `--private-dev`: the service's files in place of /dev/random and /dev/urandom, for one program.
 
-/// The devices that are replaced.
 const DEVICES: [&str; 2] = ["random", "urandom"];
 
 /// Moves this process, and so the program that it starts, to a mount namespace in which the files replace the devices.

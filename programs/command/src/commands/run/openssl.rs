@@ -344,7 +344,6 @@ struct Entry {
     value: *const c_char,
 }
 
-/// The functions of the library.
 struct LibCrypto {
     new_conf: NewConf,
     load_conf: LoadConf,
@@ -422,7 +421,6 @@ impl LibCrypto {
     }
 }
 
-/// A configuration that was read.
 struct Configuration<'a> {
     functions: &'a LibCrypto,
     conf: *mut c_void,

@@ -169,7 +169,6 @@ pub(super) fn outlive_size_limit(command: &mut Command) {
     unsafe { command.pre_exec(restore) };
 }
 
-/// Starts the program and waits for its end.
 pub(super) fn run(command: &mut Command) -> io::Result<ExitStatus> {
     let waited_for = wait_for_signals(command)?;
     let mut child = command.spawn()?;

@@ -54,7 +54,6 @@ enum Action {
     Watch(WatchRequest),
 }
 
-/// Runs the command.
 pub(crate) fn run(request: &SourcesRequest) -> Result<(), Failure> {
     match &request.action {
         Action::List(request) => run_list(request),
