@@ -241,7 +241,7 @@ class Elements(_devices.ByHost):
             return make(self._key, method, size, dtype, first, at, of)
         return _operation(self._key, method, size, dtype, first, at, of)
 
-    @torch.compiler.disable
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _from_host(self, method: Any, named: dict[str, Any]) -> Any:
         def plain(value: Any) -> Any:
             if isinstance(value, torch.dtype):
