@@ -1,7 +1,9 @@
 //! `targets`: on which targets the library and the command compile without a warning of clippy, and what the others say.
-//! Nothing is linked or run, so the standard library of a target is enough. A target without one is skipped.
+//! Nothing is linked or run there, so the standard library of a target is enough. A target without one is skipped. Here, a
+//! program without the standard library is linked and run.
 
 use crate::chores::{cargo, root, skip};
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -112,6 +114,14 @@ pub(crate) fn targets() -> Result<(), String> {
             missing.join(" ")
         ))?;
     }
+    if !cfg!(target_os = "linux") {
+        skip("the program without the standard library is for Linux")?;
+    } else if let Err(fault) = draw_without_std() {
+        println!("FAILED without the standard library: {fault}");
+        faults.push("without the standard library");
+    } else {
+        println!("ok without the standard library: a program draws the known number");
+    }
     if faults.is_empty() {
         return Ok(());
     }
@@ -155,6 +165,93 @@ fn verdict(expected: Option<&str>, (is_ok, text): &(bool, String)) -> Result<Str
         _ => Err(format!("expected {expected:?}, got:\n{text}")),
     }
 }
+
+/// Links a program of the statistical tier without the standard library, and compares the number that it draws.
+fn draw_without_std() -> Result<(), String> {
+    let folder = root().join("target/without-std");
+    let said = |e: std::io::Error| format!("{}: {e}", folder.display());
+    fs::create_dir_all(folder.join("src")).map_err(said)?;
+    fs::write(folder.join("Cargo.toml"), MANIFEST).map_err(said)?;
+    fs::write(folder.join("src/main.rs"), PROGRAM).map_err(said)?;
+    fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).map_err(said)?;
+    let mut cargo = cargo();
+    let output = cargo.args(["run", "--quiet"]).current_dir(&folder).output();
+    let output = output.map_err(said)?;
+    if output.status.success() && output.stdout == KNOWN.to_le_bytes() {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{}, {:?}: {errors}", output.status, output.stdout))
+}
+
+const MANIFEST: &str = r#"[package]
+name = "without-std"
+edition = "2024"
+
+[workspace]
+
+[profile.dev]
+panic = "abort"
+
+[dependencies]
+wellspring-pseudo = { path = "../../streams/pseudo", default-features = false }
+"#;
+
+/// `Elements(2026, "3/0/17").standard_normal(first=1006)` in Python.
+const KNOWN: f64 = 0.3738858182644206;
+
+/// Memory, its end and the start of a program are the C library's.
+const PROGRAM: &str = r#"
+#![no_std]
+#![no_main]
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::ffi::{c_int, c_void};
+use wellspring_pseudo::{Algorithm, Elements};
+
+#[link(name = "c")]
+unsafe extern "C" {
+    fn write(file: c_int, bytes: *const c_void, count: usize) -> isize;
+    fn aligned_alloc(alignment: usize, bytes: usize) -> *mut c_void;
+    fn free(memory: *mut c_void);
+    fn abort() -> !;
+}
+
+struct MemoryOfC;
+
+unsafe impl GlobalAlloc for MemoryOfC {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        unsafe { aligned_alloc(layout.align(), layout.pad_to_align().size()).cast() }
+    }
+    unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {
+        unsafe { free(memory.cast()) }
+    }
+}
+
+#[global_allocator]
+static MEMORY: MemoryOfC = MemoryOfC;
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    unsafe { abort() }
+}
+
+// Rust's own `alloc` names it, since it was compiled to unwind.
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}
+
+#[unsafe(no_mangle)]
+extern "C" fn main() -> c_int {
+    let Ok(elements) = Elements::new(Algorithm::ChaCha8, 2026, &[3, 0, 17]) else { return 1 };
+    let mut numbers = [0.0f64; 1000];
+    if elements.standard_normal(7, &mut numbers).is_err() {
+        return 1;
+    }
+    let last = numbers[999].to_le_bytes();
+    let written = unsafe { write(1, last.as_ptr().cast(), last.len()) };
+    c_int::from(written != 8)
+}
+"#;
 
 #[cfg(test)]
 mod tests {
