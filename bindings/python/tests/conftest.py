@@ -1,5 +1,6 @@
 """What the tests have in common: their options, and the repository's vectors."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -40,6 +41,48 @@ DEVICE_KINDS = {
     "standard_normal": ("standard_normal", "float32"),
     "standard_normal float64": ("standard_normal", "float64"),
 }
+
+
+# Parameters that are arrays: of eight distributions, by broadcasting. Beside each the method of NumPy's `Generator` runs.
+COLUMNS = {
+    "normal": {"loc": [0.0, 50.0, 100.0], "scale": [[1.0], [15.0]]},
+    "uniform": {"low": [-1.0, 0.0, 2.0], "high": [[3.0], [1e6]]},
+    "exponential": {"scale": [[0.5, 1.0, 2.0], [4.0, 8.0, 16.0]]},
+    "gamma": {"shape": [0.5, 2.5, 40.0], "scale": [[1.0], [3.0]]},
+    "beta": {"a": [0.5, 2.0, 5.0], "b": [[0.5], [3.0]]},
+    "poisson": {"lam": [[0.1, 4.0, 40.0], [5.0, 6.0, 7.0]]},
+    "binomial": {"n": [5, 20, 1000], "p": [[0.3], [0.9]]},
+    "integers": {"low": [0, -5, 10], "high": [[11], [1000]]},
+}
+
+
+def check_columns(elements, method, array, **keywords):
+    """Element i is the number of `Elements` for the parameters at i; the shapes and errors are NumPy's."""
+    import numpy as np
+
+    from wellspring.random import Elements
+
+    draw, name = getattr(elements, method), Elements(2026, "3/0/17")
+    parameters = {key: np.array(value) for key, value in COLUMNS[method].items()}
+    together = {key: array(value) for key, value in parameters.items()}
+    numpys = getattr(np.random.default_rng(5), method)
+    for size in (None, (2, 3), (4, 2, 3)):
+        made = np.asarray(draw(**together, size=size, **keywords))
+        expected = numpys(**parameters, size=size)
+        assert (made.shape, made.dtype) == (expected.shape, expected.dtype)
+        each = {key: np.broadcast_to(value, made.shape) for key, value in parameters.items()}
+        for i, place in enumerate(np.ndindex(made.shape)):
+            own = {key: value[place].item() for key, value in each.items()}
+            assert made[place] == getattr(name, method)(**own, first=i), (i, own)
+    single = {key: value.flat[0].item() for key, value in parameters.items()}
+    assert np.asarray(draw(**single, size=1, **keywords)).item() == getattr(name, method)(**single)
+    unequal = {key: array(np.ones(length, int)) for key, length in zip(parameters, (2, 3), strict=False)}
+    for call in (functools.partial(draw, **keywords), numpys):
+        with pytest.raises(ValueError):
+            call(**parameters, size=(3, 2))
+        if len(unequal) == 2:
+            with pytest.raises(ValueError):
+                call(**unequal)
 
 
 def numbers_of_the_cpu(kind, size, first=0, seed=2026, path="3/0/17", **keywords):

@@ -10,6 +10,9 @@ import pytest
 
 from wellspring import random as wr
 
+from conftest import COLUMNS as EIGHT
+from conftest import check_columns
+
 da = pytest.importorskip("dask.array")
 
 from wellspring.dask import Elements  # noqa: E402
@@ -98,6 +101,12 @@ def test_parameters_that_are_arrays_are_cut_with_the_chunks(method, with_size):
             array = getattr(Elements(5, "1/2"), method)(**parameters, **size, chunks=chunks)
             assert array.dtype == expected.dtype
             np.testing.assert_array_equal(array.compute(scheduler="threads"), expected)
+
+
+@pytest.mark.parametrize("method", EIGHT)
+def test_the_number_at_a_place_has_the_parameters_there(method):
+    check_columns(Elements(2026, "3/0/17"), method, np.asarray, chunks=2)
+    check_columns(Elements(2026, "3/0/17"), method, da.asarray, chunks=2)
 
 
 def test_every_method_of_one_number_an_element_is_there():

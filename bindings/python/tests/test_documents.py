@@ -1,6 +1,7 @@
 """Names, types and documentation: what a user types first, what mypy says, and the programs in documents and docstrings."""
 
 import doctest
+import importlib.util
 import inspect
 import pickle
 import re
@@ -262,8 +263,18 @@ def test_the_stubs_are_what_is_there(tmp_path, monkeypatch, cache):
     pytest.importorskip("mypy")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mypy.ini").write_text(f"[mypy]\nstrict = True\ncache_dir = {cache}\n")
-    modules = ["wellspring._native", "wellspring.random._distributions", "wellspring.random._elements"]
-    command = [sys.executable, "-m", "mypy.stubtest", "--concise", "--mypy-config-file", "mypy.ini", *modules]
+    known = [
+        # mypy lists the classes inside of functions.
+        r"wellspring\.clone_guard\.(__all__|.*@\d+)",
+        # A static method is a variable there, and a cached function has any arguments.
+        r"wellspring\.secrets\.SystemRandom\.(random|getrandbits|_randbelow)",
+        r"wellspring\.(jax|torch)\._.*",
+        r"wellspring\.random\._devices\.(native|tables)",
+    ]
+    missing = [name for name in ("dask", "jax", "torch", "opentelemetry") if importlib.util.find_spec(name) is None]
+    (tmp_path / "known").write_text("\n".join([*known, *(rf"wellspring\.{name}.*" for name in missing)]))
+    given = "--mypy-config-file mypy.ini --ignore-unused-allowlist --allowlist known wellspring"
+    command = [sys.executable, "-m", "mypy.stubtest", "--concise", *given.split()]
     result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
 

@@ -7,7 +7,7 @@ os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_p
 
 import numpy as np
 import pytest
-from conftest import DEVICE_KINDS, assert_same_bits, numbers_of_the_cpu, programs_of
+from conftest import COLUMNS, DEVICE_KINDS, assert_same_bits, check_columns, numbers_of_the_cpu, programs_of
 
 jax = pytest.importorskip("jax")
 from wellspring import jax as ours  # noqa: E402
@@ -116,6 +116,37 @@ def test_a_block_is_the_slice_of_the_whole(at, shape):
 @pytest.mark.parametrize("traced", [False, True])
 def test_a_block_is_the_slice_of_the_whole_for_more_kinds(kind, at, shape, traced):
     check_block(kind, at, shape, traced)
+
+
+@pytest.mark.parametrize("method", COLUMNS)
+def test_the_number_at_a_place_has_the_parameters_there(method):
+    check_columns(Elements(2026, "3/0/17"), method, jnp.asarray)
+    check_columns(Elements(2026, "3/0/17"), method, lambda numbers: numbers.tolist())
+
+
+def test_numbers_with_parameters_are_rounded_where_types_of_64_bits_are_off():
+    noise, rates = Elements(2026, "3/0/17"), np.linspace(0.1, 9, 100)
+    with jax.enable_x64(False):
+        assert_same_bits(noise.gamma(rates), noise.elements.gamma(rates).astype("float32"))
+        assert_same_bits(noise.poisson(rates), noise.elements.poisson(rates).astype("int32"))
+        with pytest.raises(TypeError, match="jax_enable_x64"):
+            noise.poisson(1e12, 5)
+
+
+def test_numbers_with_parameters_inside_of_a_program_say_what_to_write():
+    noise, rates = Elements(5), jnp.ones(7)
+    for call in (
+        lambda: jax.jit(lambda noise: noise.poisson(4.0, 7))(noise),
+        lambda: jax.jit(lambda rates: noise.poisson(rates))(rates),
+        lambda: jax.jit(lambda first: noise.poisson(4.0, 7, first=first))(7),
+        lambda: jax.vmap(lambda rate: noise.poisson(rate))(rates),
+        lambda: jax.tree.map(lambda key: key, noise).poisson(4.0),
+    ):
+        with pytest.raises(TypeError, match="make the array outside"):
+            call()
+    # What the program knows is made once, when it is compiled.
+    known = jax.jit(lambda x: x + noise.poisson(4.0, 7))(jnp.zeros(7, "int64"))
+    assert_same_bits(known, noise.elements.poisson(4.0, 7))
 
 
 def check_mesh(kind, mesh_shape):

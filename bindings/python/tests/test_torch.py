@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from conftest import DEVICE_KINDS, assert_same_bits, numbers_of_the_cpu, programs_of
+from conftest import COLUMNS, DEVICE_KINDS, assert_same_bits, check_columns, numbers_of_the_cpu, programs_of
 
 torch = pytest.importorskip("torch")
 from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
@@ -94,6 +94,32 @@ def test_signed_integers_have_the_same_bits():
     for unsigned, signed in ((torch.uint32, torch.int32), (torch.uint64, torch.int64)):
         elements = Elements(5)
         assert elements.bits(100, unsigned).view(signed).equal(elements.bits(100, signed))
+
+
+@pytest.mark.parametrize("method", COLUMNS)
+def test_the_number_at_a_place_has_the_parameters_there(method):
+    check_columns(NAMED, method, torch.from_numpy)
+    check_columns(NAMED, method, lambda numbers: numbers.tolist())
+
+
+def test_numbers_with_parameters_have_the_type_and_the_place_that_are_asked_for():
+    loc = torch.arange(12.0, requires_grad=True).reshape(3, 4)
+    made = NAMED.normal(loc, 2.0, torch.Size((5, 3, 4)), torch.float32, first=7)
+    assert made.dtype == torch.float32 and not made.requires_grad
+    whole = NAMED.elements.normal(loc.detach().numpy(), 2.0, (5, 3, 4), "float32", first=7)
+    assert_same_bits(made, whole)
+    assert_same_bits(NAMED.integers(5, size=(2, 3), dtype=torch.uint8), NAMED.elements.integers(5, size=(2, 3), dtype="uint8"))
+    assert NAMED.normal(5, 2).shape == () and NAMED.normal(5, 2).item() == NAMED.elements.normal(5, 2)
+    with pytest.raises(TypeError):
+        NAMED.normal(0, 1, 5, torch.bfloat16)
+    with pytest.raises(TypeError):
+        NAMED.normal(0, 1, out=torch.empty(5))
+
+
+def test_numbers_with_parameters_leave_a_compiled_program():
+    compiled = torch.compile(lambda noise, rates: noise.poisson(rates) + 1, backend="eager")
+    rates = torch.linspace(0.1, 9, 100)
+    assert_same_bits(compiled(NAMED, rates), NAMED.elements.poisson(rates.numpy()) + 1)
 
 
 class Noisy(torch.utils.data.Dataset):

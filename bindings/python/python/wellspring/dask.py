@@ -21,8 +21,8 @@ try:
     import dask.array
     import numpy as np
     from dask.base import tokenize
-except ModuleNotFoundError as missing:
-    raise ImportError("wellspring.dask needs Dask: pip install 'dask[array]'") from missing
+except ModuleNotFoundError as _missing:
+    raise ImportError("wellspring.dask needs Dask: pip install 'dask[array]'") from _missing
 
 from wellspring.random import Elements as Arrays
 from wellspring.random._arguments import Path, checked_shape

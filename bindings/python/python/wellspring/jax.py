@@ -19,11 +19,12 @@ from typing import Any
 
 try:
     jax: Any = import_module("jax")
-except ModuleNotFoundError as missing:
-    raise ImportError("wellspring.jax needs JAX 0.10 or later: pip install jax") from missing
+except ModuleNotFoundError as _missing:
+    raise ImportError("wellspring.jax needs JAX 0.10 or later: pip install jax") from _missing
 import numpy as np
 
 from wellspring import _native
+from wellspring.random import Elements as Arrays
 from wellspring.random import _devices
 from wellspring.random._arguments import Path, checked_shape
 
@@ -178,20 +179,33 @@ def _elements(key: Any, origin: Any, *, method: str, known: Any, outer: Any, run
     return lax.platform_dependent(key, origin, cpu=functools.partial(in_memory, plan=plan), default=on_device)
 
 
+_INSTEAD = "make the array outside and pass it as an argument, or scale standard_normal or random"
+
+
 @jax.tree_util.register_pytree_node_class
-class Elements:
+class Elements(_devices.ByHost):
     """Arrays of JAX, named by a seed and a path: see `wellspring.random.Elements`. The algorithm is chacha8.
 
-    All methods take the size, and as `wellspring.random.Elements` the index of the first element, or `at` and `of`.
+    All methods take the size, and as `wellspring.random.Elements` the index of the first element, or `at` and `of`. Parameters
+    may be arrays, by NumPy's broadcasting; the host makes the numbers of distributions that have parameters, outside of `jit`.
     """
 
     def __init__(self, seed: Any, path: Path = ()) -> None:
         self.key = np.array(_devices.key_words(seed, path), np.uint32)
         # Not a part of the pytree: a compiled program serves all names.
         self._name = _devices.name_of(seed, path)
+        self._arrays = Arrays(seed, path)
 
     def __repr__(self) -> str:
         return f"<of JAX: chacha8, {getattr(self, '_name', 'inside of a program')}>"
+
+    @property
+    def elements(self) -> Arrays:
+        """The same arrays in NumPy, on the host. A name that was an argument of `jit` or `jax.tree` has none."""
+        arrays: Arrays | None = getattr(self, "_arrays", None)
+        if arrays is None:
+            raise TypeError(f"the host does not know the name inside of a program: {_INSTEAD}")
+        return arrays
 
     def bits(self, size: Any, dtype: Any = "uint32", *, first: Any = 0, at: Any = None, of: Any = None) -> Any:
         """Return the words of the stream, as uint32 or uint64."""
@@ -226,6 +240,16 @@ class Elements:
             origin = jnp.asarray(origin, jnp.int64)
             made = _elements(self.key, origin, method=method, known=known, outer=outer, run=run, dtype=name)
             return made.reshape(shape)
+
+    def _from_host(self, method: Any, named: dict[str, Any]) -> Any:
+        # A callback from inside of a program never ends where JAX has one thread (jax 0.10.2).
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(named)):
+            raise TypeError(f"a parameter or an index of {method.__name__} is not known inside of a program: {_INSTEAD}")
+        made = np.asarray(method(self.elements, **named))
+        narrow = made.astype(jax.dtypes.canonicalize_dtype(made.dtype))
+        if narrow.dtype.kind in "iu" and (narrow != made).any():
+            raise TypeError(f"{made.dtype} needs jax.config.update('jax_enable_x64', True): a number is too large")
+        return jnp.asarray(narrow)
 
     def tree_flatten(self) -> tuple[tuple[Any], None]:
         return (self.key,), None

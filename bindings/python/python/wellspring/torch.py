@@ -19,9 +19,11 @@ from typing import Any
 
 try:
     torch: Any = import_module("torch")
-except ModuleNotFoundError as missing:
-    raise ImportError("wellspring.torch needs PyTorch 2.15 or later: pip install torch") from missing
+except ModuleNotFoundError as _missing:
+    raise ImportError("wellspring.torch needs PyTorch 2.15 or later: pip install torch") from _missing
+import numpy as np
 
+from wellspring.random import Elements as Arrays
 from wellspring.random import _devices
 from wellspring.random._arguments import Path, block, checked_shape
 from wellspring.random._distributions import TABLE
@@ -191,21 +193,27 @@ _operation.register_kernel("cpu")(_on_cpu)
 _operation.register_fake(lambda key, method, size, dtype, first, at, of: key.new_empty(size, dtype=dtype))
 
 
-class Elements:
+class Elements(_devices.ByHost):
     """Tensors of PyTorch, named by a seed and a path: see `wellspring.random.Elements`. The algorithm is chacha8.
 
-    All methods take the size, and as `wellspring.random.Elements` the index of the first element, or `at` and `of`.
+    All methods take the size, and as `wellspring.random.Elements` the index of the first element, or `at` and `of`. Parameters
+    may be tensors, by PyTorch's broadcasting; the host makes the numbers of distributions that have parameters.
     """
 
     def __init__(self, seed: Any, path: Path = (), device: Any = "cpu") -> None:
         self.device = torch.device(device)
         words = [_devices.signed(word, 32) for word in _devices.key_words(seed, path)]
-        self._name = _devices.name_of(seed, path)
+        self._seed, self._path = seed, path
         # A tensor: a compiled program then serves all names.
         self._key = torch.tensor(words, dtype=torch.int32, device=self.device)
 
     def __repr__(self) -> str:
-        return f"<of PyTorch, {self.device}: chacha8, {self._name}>"
+        return f"<of PyTorch, {self.device}: chacha8, {_devices.name_of(self._seed, self._path)}>"
+
+    @property
+    def elements(self) -> Arrays:
+        """The same arrays in NumPy, on the host."""
+        return Arrays(self._seed, self._path, threads=torch.get_num_threads())
 
     def bits(self, size: Any, dtype: Any = torch.uint32, *, first: int = 0, at: Any = None, of: Any = None) -> Any:
         """Return the words of the stream, as uint32 or uint64, or the same bits as int32 or int64."""
@@ -232,6 +240,16 @@ class Elements:
             make = _on_cpu if self._key.device.type == "cpu" else _on_device
             return make(self._key, method, size, dtype, first, at, of)
         return _operation(self._key, method, size, dtype, first, at, of)
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    def _from_host(self, method: Any, named: dict[str, Any]) -> Any:
+        def plain(value: Any) -> Any:
+            if isinstance(value, torch.dtype):
+                return str(value).removeprefix("torch.")
+            return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
+
+        made = method(self.elements, **{name: plain(value) for name, value in named.items()})
+        return torch.as_tensor(np.asarray(made), device=self.device)
 
 
 def _check(dtype: Any, allowed: tuple[Any, ...]) -> None:

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from wellspring.random._bit_generators import Xoshiro256PlusPlusX16 as Xoshiro256PlusPlusX16
     from wellspring.random._bit_generators import default_rng as default_rng
 
-_OF_NUMPY = (
+# `Elements` and `fill` are there; the others are found by `__getattr__`, and need NumPy.
+__all__ = [
     "Aes256Ctr",
     "ChaCha8",
     "ChaCha12",
     "ChaCha20",
+    "Elements",
     "Engine",
     "Philox4x64",
     "StreamBitGenerator",
@@ -36,9 +38,8 @@ _OF_NUMPY = (
     "Xoshiro256PlusPlus",
     "Xoshiro256PlusPlusX16",
     "default_rng",
-)
-
-__all__ = ["Elements", "fill", *_OF_NUMPY]
+    "fill",
+]
 
 
 def __dir__() -> list[str]:
@@ -47,7 +48,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     """Import NumPy with the first name that needs it."""
-    if name not in _OF_NUMPY:
+    if name not in __all__:
         raise AttributeError(f"module 'wellspring.random' has no attribute '{name}'")
     try:
         from wellspring.random import _bit_generators

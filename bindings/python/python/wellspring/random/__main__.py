@@ -56,10 +56,14 @@ def checked() -> str:
     return f"ok {own}" if own == EXPECTED else f"differs {own}, expected {EXPECTED}"
 
 
-if __name__ == "__main__":
+def _main() -> None:
     parser = argparse.ArgumentParser(prog="python -m wellspring.random", description=__doc__)
     parser.add_argument("--check", action="store_true", required=True, help="print ok and the digest, or differs")
     parser.parse_args()
     said = checked()
     print(said)
     sys.exit(said.startswith("differs"))
+
+
+if __name__ == "__main__":
+    _main()

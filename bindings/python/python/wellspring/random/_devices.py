@@ -13,12 +13,14 @@ rounds once (`_rounded`), and they divide by a constant as a product with its in
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from wellspring import _native
 from wellspring.random._arguments import Path, Shape, block, checked_path, checked_seed, checked_shape, words_of
+from wellspring.random._elements import Elements as Arrays
 
 # "expand 32-byte k" (Bernstein, "ChaCha, a variant of Salsa20", 2008).
 _CONSTANTS = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)
@@ -58,6 +60,61 @@ def name_of(seed: Any, path: Path) -> str:
     if hasattr(seed, "generate_state"):
         seed, path = getattr(seed, "entropy", None), getattr(seed, "spawn_key", ())
     return f"seed {seed}, path {checked_path(path)}"
+
+
+def _by_host(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method of `wellspring.random.Elements`, without `out`, for numbers that go from the host to a device."""
+    plain = inspect.signature(method)
+    signature = plain.replace(parameters=[own for own in plain.parameters.values() if own.name != "out"])
+
+    @functools.wraps(method)
+    def made(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        named = signature.bind(self, *arguments, **keywords).arguments
+        del named["self"]
+        return self._from_host(method, named)
+
+    made.__signature__ = signature  # type: ignore[attr-defined]
+    summary = (method.__doc__ or "").partition("\n")[0]
+    made.__doc__ = f"{summary}\n\nThe host makes the numbers: see `wellspring.random.Elements`."
+    return made
+
+
+class ByHost:
+    """The distributions with parameters, single numbers or arrays, for a class that has `_from_host`."""
+
+    uniform = _by_host(Arrays.uniform)
+    normal = _by_host(Arrays.normal)
+    standard_exponential = _by_host(Arrays.standard_exponential)
+    exponential = _by_host(Arrays.exponential)
+    integers = _by_host(Arrays.integers)
+    laplace = _by_host(Arrays.laplace)
+    logistic = _by_host(Arrays.logistic)
+    gumbel = _by_host(Arrays.gumbel)
+    lognormal = _by_host(Arrays.lognormal)
+    truncated_normal = _by_host(Arrays.truncated_normal)
+    weibull = _by_host(Arrays.weibull)
+    rayleigh = _by_host(Arrays.rayleigh)
+    pareto = _by_host(Arrays.pareto)
+    power = _by_host(Arrays.power)
+    triangular = _by_host(Arrays.triangular)
+    vonmises = _by_host(Arrays.vonmises)
+    wald = _by_host(Arrays.wald)
+    standard_cauchy = _by_host(Arrays.standard_cauchy)
+    standard_gamma = _by_host(Arrays.standard_gamma)
+    gamma = _by_host(Arrays.gamma)
+    chisquare = _by_host(Arrays.chisquare)
+    noncentral_chisquare = _by_host(Arrays.noncentral_chisquare)
+    beta = _by_host(Arrays.beta)
+    f = _by_host(Arrays.f)
+    noncentral_f = _by_host(Arrays.noncentral_f)
+    standard_t = _by_host(Arrays.standard_t)
+    geometric = _by_host(Arrays.geometric)
+    binomial = _by_host(Arrays.binomial)
+    negative_binomial = _by_host(Arrays.negative_binomial)
+    hypergeometric = _by_host(Arrays.hypergeometric)
+    logseries = _by_host(Arrays.logseries)
+    zipf = _by_host(Arrays.zipf)
+    poisson = _by_host(Arrays.poisson)
 
 
 def signed(number: int, bits: int = 64) -> int:
