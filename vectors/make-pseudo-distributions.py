@@ -147,6 +147,7 @@ CASES = [
     *((made_by.zipf, 2, (a,), 0) for a in (1.0001, 1.5, 4.0, 2000.0)),
     (made_by.multivariate_hypergeometric, 4, (20, 5, 9, 30, 11), 4),
     (made_by.multivariate_hypergeometric, 4, (9000, 10000, 1, 5000, 20000), 4),
+    *((made_by.negative_binomial, 8, parameters, 0) for parameters in ((40.0, 0.6), (0.1, 0.04))),
 ]
 
 HEAD = """\

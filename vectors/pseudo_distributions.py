@@ -436,6 +436,15 @@ def choice(words, *weights):
 
 
 def negative_binomial(words, n, p):
+    if n * ((1.0 - p) / p) < 32.0 and p >= 1.0 / 32.0:
+        while True:
+            u, k, probability = words.uniform(), 0.0, exp(n * ln(p))
+            total, before = probability, None
+            while total <= u and not (total == before and k > 32.0):
+                probability *= (n + k) / (k + 1.0) * (1.0 - p)
+                k, total, before = k + 1.0, total + probability, total
+            if u < total:
+                return int(k)
     return poisson(words, min((1.0 - p) / p * standard_gamma(words, n), 9.223372006484771e18))
 
 

@@ -516,7 +516,7 @@ fn distributions_are_those_of_the_model_at_every_width() {
         }
         checked += 1;
     }
-    assert_eq!(checked, 354);
+    assert_eq!(checked, 358);
 }
 
 /// 10^4 elements as little-endian bytes.

@@ -1,5 +1,6 @@
 //! The name of arrays, and the words of their elements.
 
+use alloc::vec::Vec;
 use core::fmt;
 
 use wellspring_cipher::{SimdTask, Width};
@@ -397,6 +398,12 @@ impl<'a> Words<'a> {
     }
 }
 
+/// The uniform number in (0, 1] of a word.
+#[inline(always)]
+pub(super) fn positive_of(word: [u8; 8]) -> f64 {
+    1.0 - from_u64(u64::from_le_bytes(word))
+}
+
 /// A number in [0, 1) from the upper 53 bits of a word, as NumPy's `Generator.random` does.
 #[inline(always)]
 pub(super) fn from_u64(word: u64) -> f64 {
@@ -427,6 +434,66 @@ impl Elements {
                     ..Words::new(&self.blocks, kind, start.wrapping_add(offset as u64))
                 };
                 *place = draw(&mut words);
+            }
+        })
+    }
+
+    /// Fills `out` with elements, most of which are sure by their head: `propose` makes numbers of its words, and `judge` a
+    /// number of these and of parameters, several at a time, or NaN; `draw` makes the other elements from all words. The
+    /// parameters are in columns, and repeat after each column's end; element 0 of `out` has the first ones.
+    #[inline(always)]
+    pub(super) fn fill_quickly<const HEAD_BYTES: usize, const M: usize, const N: usize>(
+        &self,
+        kind: Kind,
+        first: u64,
+        out: &mut [f64],
+        columns: [&[f64]; N],
+        propose: impl Fn(&[[u8; 8]]) -> [f64; M] + Copy,
+        judge: impl Fn([f64; M], [f64; N]) -> f64 + Copy,
+        draw: impl Fn(&mut Words<'_>, [f64; N]) -> f64,
+    ) -> Result<(), ElementError> {
+        let period = columns[0].len();
+        if out.len() < QUICK_AT_A_TIME / 4 {
+            let mut places = (0..period).cycle();
+            return self.fill_each::<HEAD_BYTES, _>(kind, first, out, |words| {
+                let place = places.next().unwrap_or(0);
+                draw(words, columns.map(|column| column[place]))
+            });
+        }
+        // A piece starts anywhere in the period, and reads on without a look at its end.
+        let columns = columns.map(|column| {
+            let repeated = column.iter().copied().cycle();
+            repeated.take(period + QUICK_AT_A_TIME).collect::<Vec<_>>()
+        });
+        let mut near = FirstBlocks::<16>::new();
+        let mut phase = 0;
+        self.fill_from_words(kind.row(), first, out, |start, heads, out| {
+            let pieces = out.chunks_mut(QUICK_AT_A_TIME);
+            for (number, (out, heads)) in pieces.zip(heads.chunks(QUICK_AT_A_TIME)).enumerate() {
+                let columns = columns.each_ref().map(|column| {
+                    let now = column[phase..].first_chunk::<QUICK_AT_A_TIME>();
+                    now.expect("a column is longer than its period by a piece")
+                });
+                self.width.run(Quick {
+                    heads,
+                    columns,
+                    out: &mut *out,
+                    propose,
+                    judge,
+                });
+                for (i, place) in out.iter_mut().enumerate() {
+                    if place.is_nan() {
+                        let head: &[u8; HEAD_BYTES] = &heads[i];
+                        let index = start.wrapping_add((number * QUICK_AT_A_TIME + i) as u64);
+                        let mut words = Words {
+                            head: head.as_chunks().0,
+                            near: Some(&mut near),
+                            ..Words::new(&self.blocks, kind, index)
+                        };
+                        *place = draw(&mut words, columns.map(|column| column[i]));
+                    }
+                }
+                phase = (phase + out.len()) % period;
             }
         })
     }
@@ -495,6 +562,46 @@ impl Elements {
 
 /// Proposals that are judged at a time: eight registers of AVX-512.
 const JUDGED_AT_A_TIME: usize = 64;
+
+/// Elements that are made of their heads at a time: in a chunk of words are at least as many heads of 32 bytes.
+const QUICK_AT_A_TIME: usize = 32;
+
+/// Makes numbers of heads and of parameters in columns, as far as a head is enough.
+struct Quick<'a, const HEAD_BYTES: usize, const N: usize, P, J> {
+    heads: &'a [[u8; HEAD_BYTES]],
+    columns: [&'a [f64; QUICK_AT_A_TIME]; N],
+    out: &'a mut [f64],
+    propose: P,
+    judge: J,
+}
+
+impl<const HEAD_BYTES: usize, const M: usize, const N: usize, P, J> SimdTask
+    for Quick<'_, HEAD_BYTES, N, P, J>
+where
+    P: Fn(&[[u8; 8]]) -> [f64; M],
+    J: Fn([f64; M], [f64; N]) -> f64,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let length = self.out.len().min(QUICK_AT_A_TIME);
+        // The look-ups of a proposal are made one by one.
+        let mut proposals = [[0.0; QUICK_AT_A_TIME]; M];
+        for (i, head) in self.heads[..length].iter().enumerate() {
+            let numbers = (self.propose)(head.as_chunks().0);
+            for (column, number) in proposals.iter_mut().zip(numbers) {
+                column[i] = number;
+            }
+        }
+        let mut judged = [0.0; QUICK_AT_A_TIME];
+        for (i, place) in judged.iter_mut().enumerate() {
+            let proposal = proposals.each_ref().map(|column| column[i]);
+            *place = (self.judge)(proposal, self.columns.map(|column| column[i]));
+        }
+        self.out[..length].copy_from_slice(&judged[..length]);
+    }
+}
 
 /// Judges proposals, each in its place of all columns.
 struct Judge<'a, const N: usize, F> {

@@ -201,6 +201,18 @@ fn finish<D: Density>(word: u64, words: &mut Words<'_>) -> f64 {
     draw.with_sign(draw.x)
 }
 
+/// The number of the normal distribution that a word gives, or NaN if one word is not enough.
+#[inline(always)]
+pub(super) fn normal_of(word: [u8; 8]) -> f64 {
+    let draw = Draw::new::<Normal>(u64::from_le_bytes(word));
+    let x = if draw.is_inside::<Normal>() {
+        draw.x
+    } else {
+        f64::NAN
+    };
+    draw.with_sign(x)
+}
+
 impl Words<'_> {
     /// A number of the normal distribution.
     #[inline(always)]

@@ -1,5 +1,7 @@
 //! Numbers with a density: uniform, normal and exponential numbers with a scale, and the distributions made from them.
 
+use alloc::vec::Vec;
+
 use wellspring_cipher::SimdTask;
 
 use super::drawn;
@@ -9,9 +11,10 @@ use super::entry::{
 };
 use super::private::{Each, Sealed};
 use super::{ElementError, Elements};
-use crate::elements::arrays::{Kind, Words, check_range};
+use crate::elements::arrays::{Kind, Words, check_range, positive_of};
 use crate::elements::functions::{exp, ln, sqrt};
 use crate::elements::uniform::Float;
+use crate::elements::ziggurat::normal_of;
 
 /// The function of [`Elements`] for numbers of a standard form.
 type Fill<T> = fn(&Elements, u64, &mut [T]) -> Result<(), ElementError>;
@@ -428,8 +431,19 @@ impl Sealed for Gamma {
 
     fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
         let Self { standard, scale } = *self;
-        if standard.shape == 0.0 || standard.shape >= 1.0 {
+        if standard.shape == 0.0 {
             return elements.fill_each::<32, _>(Kind::Gamma, first, out, |words| self.draw(words));
+        }
+        if standard.shape >= 1.0 {
+            let finish = |_, number| scale * number;
+            return StandardGamma::fill_raised::<0>(
+                elements,
+                Kind::Gamma,
+                first,
+                out,
+                &[standard],
+                finish,
+            );
         }
         check_range(first, out.len())?;
         let mut us = [0.0; FINISHED_AT_A_TIME];
@@ -555,6 +569,66 @@ impl StandardGamma {
             }
         }
     }
+
+    /// The normal number and the uniform one of two words.
+    #[inline(always)]
+    fn proposal(words: &[[u8; 8]], place: usize) -> [f64; 2] {
+        [normal_of(words[place]), positive_of(words[place + 1])]
+    }
+
+    /// The same of a normal number and a uniform one, or NaN if these are rejected.
+    #[inline(always)]
+    fn judge_raised(x: f64, u: f64, [c, d]: [f64; 2]) -> f64 {
+        let root = 1.0 + c * x;
+        let v = root * root * root;
+        let square = x * x;
+        // Both sides are computed: several numbers are judged at a time.
+        let is_squeezed = u < 1.0 - 0.0331 * square * square;
+        let is_accepted = is_squeezed | (ln(u) < 0.5 * square + d * (1.0 - v + ln(v)));
+        if is_accepted & (root > 0.0) {
+            d * v
+        } else {
+            f64::NAN
+        }
+    }
+
+    #[inline(always)]
+    fn judged(self, x: f64, u: f64) -> f64 {
+        Self::judge_raised(x, u, [self.c, self.d])
+    }
+
+    /// Fills `out` with gamma numbers of shapes from 1 on, which come in turn.
+    pub(super) fn fill_raised<const N: usize>(
+        elements: &Elements,
+        kind: Kind,
+        first: u64,
+        out: &mut [f64],
+        gammas: &[Self],
+        finish: impl Fn(f64, f64) -> f64 + Copy,
+    ) -> Result<(), ElementError> {
+        let cs: Vec<f64> = gammas.iter().map(|gamma| gamma.c).collect();
+        let ds: Vec<f64> = gammas.iter().map(|gamma| gamma.d).collect();
+        elements.fill_quickly::<32, _, _>(
+            kind,
+            first,
+            out,
+            [&cs, &ds],
+            #[inline(always)]
+            |words| {
+                let normal = if N > 0 { normal_of(words[0]) } else { 0.0 };
+                let [x, u] = Self::proposal(words, N);
+                [normal, x, u]
+            },
+            #[inline(always)]
+            |[normal, x, u], parameters| finish(normal, Self::judge_raised(x, u, parameters)),
+            #[inline(always)]
+            |words, [c, d]| {
+                let normal = if N > 0 { words.next_normal() } else { 0.0 };
+                let gamma = Self { shape: 1.0, c, d };
+                finish(normal, gamma.draw_raised(words))
+            },
+        )
+    }
 }
 
 /// The beta distribution: x / (x + y) of two gamma numbers.
@@ -608,30 +682,57 @@ impl Sealed for Beta {
     type Number = f64;
 
     fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
-        let Self { a, b } = *self;
+        let (Self { a, b }, kind, nothing) = (*self, Kind::Beta, [&[0.0][..]]);
+        let draw = |words: &mut Words<'_>, _| self.draw(words);
         if self.has_large_shapes() {
-            return elements.fill_each::<64, _>(Kind::Beta, first, out, |words| self.draw(words));
-        }
-        check_range(first, out.len())?;
-        let [mut us, mut ys, mut vs] = [[0.0; FINISHED_AT_A_TIME]; 3];
-        for (number, out) in out.chunks_mut(FINISHED_AT_A_TIME).enumerate() {
-            let start = first + (number * FINISHED_AT_A_TIME) as u64;
-            let mut i = 0;
-            elements.fill_each::<64, _>(Kind::Beta, start, out, |words| {
-                let (x, u) = a.draw_unfinished(words);
-                let (y, v) = b.draw_unfinished(words);
-                (us[i], ys[i], vs[i]) = (u, y, v);
-                i += 1;
-                x
-            })?;
-            elements.width.run(FinishEach(
+            return elements.fill_quickly::<64, _, _>(
+                kind,
+                first,
                 out,
-                [&us, &ys, &vs],
+                nothing,
                 #[inline(always)]
-                |x, [u, y, v]: [f64; 3]| Self::quotient((x, a.root(u)), (y, b.root(v))),
-            ));
+                |words| {
+                    let ([x, u], [y, v]) = (
+                        StandardGamma::proposal(words, 0),
+                        StandardGamma::proposal(words, 2),
+                    );
+                    [x, u, y, v]
+                },
+                #[inline(always)]
+                |[x, u, y, v], _| {
+                    let x = a.judged(x, u);
+                    x / (x + b.judged(y, v))
+                },
+                draw,
+            );
         }
-        Ok(())
+        // A shape below 1 has a word more, before the two of each gamma number.
+        let is_raised = [a, b].map(|gamma| gamma.shape < 1.0);
+        elements.fill_quickly::<64, _, _>(
+            kind,
+            first,
+            out,
+            nothing,
+            #[inline(always)]
+            |words| {
+                let root = |place: usize, is_raised: bool| {
+                    let u = positive_of(words[place]);
+                    if is_raised { u } else { 1.0 }
+                };
+                let place = usize::from(is_raised[0]);
+                let after = place + 2 + usize::from(is_raised[1]);
+                let [x, u] = StandardGamma::proposal(words, place);
+                let [y, v] = StandardGamma::proposal(words, after);
+                let other = root(place + 2, is_raised[1]);
+                [root(0, is_raised[0]), x, u, other, y, v]
+            },
+            #[inline(always)]
+            |[root, x, u, other, y, v], _| {
+                let x = (a.judged(x, u), a.root(root));
+                Self::quotient(x, (b.judged(y, v), b.root(other)))
+            },
+            draw,
+        )
     }
 }
 

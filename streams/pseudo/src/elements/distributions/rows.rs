@@ -149,16 +149,24 @@ impl Sealed for Dirichlet {
     }
 
     fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
-        let mut parts = self.parts.iter().cycle();
-        elements.fill_each::<32, _>(Kind::Dirichlet, first, out, |words| {
-            let part = parts.next().expect("there is at least one part");
-            if self.are_small {
+        if self.are_small {
+            let mut parts = self.parts.iter().cycle();
+            elements.fill_each::<32, _>(Kind::Dirichlet, first, out, |words| {
+                let part = parts.next().expect("there is at least one part");
                 let (x, root) = part.draw_parts(words);
                 ln(x) + root
-            } else {
-                part.draw(words)
-            }
-        })?;
+            })?;
+        } else {
+            let alone = |_, gamma| gamma;
+            StandardGamma::fill_raised::<0>(
+                elements,
+                Kind::Dirichlet,
+                first,
+                out,
+                &self.parts,
+                alone,
+            )?;
+        }
         for row in out.chunks_mut(self.parts.len()) {
             if self.are_small {
                 // All may be too small for a float, and still have quotients.

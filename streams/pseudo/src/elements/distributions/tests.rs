@@ -36,7 +36,7 @@ fn counts(
 
 const COVARIANCE: [f64; 9] = [4.0, 1.2, -0.8, 1.2, 1.0, 0.3, -0.8, 0.3, 2.0];
 
-const FILLS: [Fill; 36] = [
+const FILLS: [Fill; 39] = [
     (1, |e, i, n| {
         floats(e, &Laplace::new(1.0, 2.0).unwrap(), i, n)
     }),
@@ -65,6 +65,15 @@ const FILLS: [Fill; 36] = [
     }),
     (1, |e, i, n| {
         counts(e, &NegativeBinomial::new(2.5, 0.1).unwrap(), i, n)
+    }),
+    (1, |e, i, n| {
+        counts(e, &NegativeBinomial::new(2.5, 0.03).unwrap(), i, n)
+    }),
+    (3, |e, i, n| {
+        floats(e, &Dirichlet::new(&[1.0, 2.0, 5.0]).unwrap(), i, n)
+    }),
+    (1, |e, i, n| {
+        floats(e, &NoncentralChiSquare::new(3.0, 2.0).unwrap(), i, n)
     }),
     (1, |e, i, n| {
         counts(e, &Hypergeometric::new(30, 50, 7).unwrap(), i, n)
@@ -428,6 +437,33 @@ fn extreme_parameters_come_to_an_end_and_stay_in_range() {
         let mut out = [0; 300];
         elements().draw(&rows, 0, &mut out).unwrap();
         assert!(out.chunks(3).all(|row| row.iter().sum::<i64>() == n));
+    }
+}
+
+#[test]
+fn failures_before_successes_have_their_probabilities() {
+    use statrs::distribution::Discrete;
+    // Inverted, with a long tail too, and counted at a rate.
+    for (n, p) in [(5.0, 0.3), (40.0, 0.6), (0.1, 0.04), (2.5, 0.03)] {
+        let mut out = vec![0; 200_000];
+        let own = NegativeBinomial::new(n, p).unwrap();
+        elements().draw(&own, 0, &mut out).unwrap();
+        let theirs = statrs::distribution::NegativeBinomial::new(n, p).unwrap();
+        let (mut chi_square, mut cells, mut rest) = (0.0, 0.0, (1.0, out.len()));
+        for k in 0..400 {
+            let expected = theirs.pmf(k) * out.len() as f64;
+            if expected >= 50.0 {
+                let found = out.iter().filter(|count| **count == k as i64).count();
+                chi_square += (found as f64 - expected).powi(2) / expected;
+                cells += 1.0;
+                rest = (rest.0 - theirs.pmf(k), rest.1 - found);
+            }
+        }
+        let deviations = (chi_square - cells) / f64::sqrt(2.0 * cells);
+        assert!(deviations.abs() < 5.0, "{n} {p}: {deviations}");
+        let expected: f64 = rest.0 * out.len() as f64;
+        let deviations = (rest.1 as f64 - expected) / expected.max(1.0).sqrt();
+        assert!(deviations.abs() < 5.0, "{n} {p}, the rest: {deviations}");
     }
 }
 

@@ -621,15 +621,42 @@ impl NoncentralChiSquare {
             df, noncentrality, ..
         } = self;
         if df > 1.0 {
-            let normal = words.next_normal() + self.root;
-            return 2.0 * self.others.draw(words) + normal * normal;
+            let normal = words.next_normal();
+            return self.of_parts(normal, self.others.draw(words));
         }
         let more = Poisson::of([noncentrality / 2.0]).draw(words) as f64;
         2.0 * StandardGamma::new(df / 2.0 + more).draw(words)
     }
+
+    /// For more than one degree of freedom.
+    #[inline(always)]
+    fn of_parts(self, normal: f64, others: f64) -> f64 {
+        let normal = normal + self.root;
+        2.0 * others + normal * normal
+    }
 }
 
-drawn!(NoncentralChiSquare, f64, NoncentralChiSquare, 32);
+impl Sealed for NoncentralChiSquare {
+    type Number = f64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [f64]) -> Result<(), ElementError> {
+        let (own, kind) = (*self, Kind::NoncentralChiSquare);
+        if own.df < 3.0 {
+            return elements.fill_each::<32, _>(kind, first, out, |words| own.draw(words));
+        }
+        StandardGamma::fill_raised::<1>(
+            elements,
+            kind,
+            first,
+            out,
+            &[own.others],
+            #[inline(always)]
+            |normal, others| own.of_parts(normal, others),
+        )
+    }
+}
+
+drawn!(each NoncentralChiSquare, f64, NoncentralChiSquare, 32);
 
 /// The noncentral F distribution: the quotient of a noncentral and of a usual chi-square number, as of [`F`].
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,8 @@
 //! Counts of balls from an urn, and counts with long tails: hypergeometric, negative binomial, logarithmic series, Zipf.
 
+use alloc::vec::Vec;
+use core::iter;
+
 use wellspring_cipher::SimdTask;
 
 use super::continuous::StandardGamma;
@@ -340,14 +343,34 @@ impl SimdTask for FirstOfEach<'_> {
     }
 }
 
-/// The failures before a number of successes: Poisson numbers whose mean is a gamma number.
+/// The failures before a number of successes: by inversion, or Poisson numbers whose mean is a gamma number.
 #[derive(Clone, Copy, Debug)]
 pub struct NegativeBinomial {
-    successes: StandardGamma,
+    n: f64,
+    p: f64,
     odds: f64,
+    successes: StandardGamma,
+}
+
+/// A count, its probability, and the sum of the probabilities up to it.
+#[derive(Clone, Copy)]
+struct Sum {
+    k: f64,
+    probability: f64,
+    sum: f64,
 }
 
 impl NegativeBinomial {
+    /// Up to this mean a uniform number is compared with the sums of the probabilities of 0, 1, 2 ..; beyond it, events are
+    /// counted whose rate is a gamma number.
+    const INVERTED_BELOW: f64 = 32.0;
+
+    /// For smaller p the probabilities fall too slowly: from here on, less than 10^-16 of a distribution lies beyond 1300.
+    const INVERTED_FROM: f64 = 1.0 / 32.0;
+
+    /// The sums are in memory up to here: 6 KiB.
+    const MOST_SUMS: usize = 256;
+
     /// The failures before `n` successes, where each trial succeeds with the probability `p`. `n` need not be an integer.
     ///
     /// # Errors
@@ -361,19 +384,84 @@ impl NegativeBinomial {
 
     pub(super) fn of([n, p]: [f64; 2]) -> Self {
         Self {
-            successes: StandardGamma::new(n),
+            n,
+            p,
             odds: (1.0 - p) / p,
+            successes: StandardGamma::new(n),
+        }
+    }
+
+    fn is_inverted(self) -> bool {
+        self.n * self.odds < Self::INVERTED_BELOW && self.p >= Self::INVERTED_FROM
+    }
+
+    fn sum_of_0(self) -> Sum {
+        let probability = exp(self.n * ln(self.p));
+        Sum {
+            k: 0.0,
+            probability,
+            sum: probability,
+        }
+    }
+
+    #[inline(always)]
+    fn sum_after(self, before: Sum) -> Sum {
+        let ratio = (self.n + before.k) / (before.k + 1.0) * (1.0 - self.p);
+        let probability = before.probability * ratio;
+        Sum {
+            k: before.k + 1.0,
+            probability,
+            sum: before.sum + probability,
         }
     }
 
     #[inline(always)]
     fn draw(self, words: &mut Words<'_>) -> i64 {
+        if self.is_inverted() {
+            return self.draw_inverted(words, &[self.sum_of_0()]);
+        }
         let mean = self.odds * self.successes.draw(words);
         Poisson::of([mean.min(Poisson::MAX_MEAN)]).draw(words)
     }
+
+    /// The first count whose sum is above a uniform number. `known` has the first sums, at least one.
+    #[inline(always)]
+    fn draw_inverted(self, words: &mut Words<'_>, known: &[Sum]) -> i64 {
+        loop {
+            let u = words.next_uniform();
+            let below = known.partition_point(|known| known.sum <= u);
+            let mut last = known[below.min(known.len() - 1)];
+            while last.sum <= u {
+                let next = self.sum_after(last);
+                // Roundings let less than 10^-13 of all numbers come this far.
+                if next.sum == last.sum && next.k > Self::INVERTED_BELOW {
+                    break;
+                }
+                last = next;
+            }
+            if u < last.sum {
+                return last.k as i64;
+            }
+        }
+    }
 }
 
-drawn!(NegativeBinomial, i64, NegativeBinomial, 64);
+impl Sealed for NegativeBinomial {
+    type Number = i64;
+
+    fn fill(&self, elements: &Elements, first: u64, out: &mut [i64]) -> Result<(), ElementError> {
+        let (own, kind) = (*self, Kind::NegativeBinomial);
+        if !own.is_inverted() {
+            return elements.fill_each::<64, _>(kind, first, out, |words| own.draw(words));
+        }
+        let sums = iter::successors(Some(own.sum_of_0()), |last| Some(own.sum_after(*last)));
+        let length = out.len().clamp(1, Self::MOST_SUMS);
+        let known: Vec<Sum> = sums.take(length).collect();
+        elements.fill_each::<64, _>(kind, first, out, |words| own.draw_inverted(words, &known))
+    }
+}
+
+drawn!(each NegativeBinomial, i64, NegativeBinomial, 64);
 
 /// The distribution of the logarithmic series (A. W. Kemp, "Efficient generation of logarithmically distributed pseudo-random
 /// variables", 1981).
