@@ -7,7 +7,7 @@ use wellspring_cipher::{SimdTask, Width};
 
 use crate::Algorithm;
 use crate::counter_function::{CounterFunction, FIRST_ELEMENT_ROW, MAX_BLOCK_BYTES};
-use crate::name::MixedSeed;
+use crate::name::{MixedSeed, Name};
 
 /// The bytes of words that are made at a time: they stay in the first cache of any CPU.
 const CHUNK_BYTES: usize = 1024;
@@ -44,6 +44,8 @@ const LONG_CHUNK_BYTES: usize = 4096;
 /// a fixed order, without a function of the system's mathematical library.
 #[derive(Clone)]
 pub struct Elements {
+    /// For `Debug` alone.
+    name: Name,
     pub(super) blocks: CounterFunction,
     pub(super) width: Width,
 }
@@ -123,7 +125,8 @@ impl Elements {
     ///
     /// [`ElementError::NotCounterBased`] if the algorithm is an engine.
     pub fn new(algorithm: Algorithm, seed: u128, path: &[u32]) -> Result<Self, ElementError> {
-        Self::from_words(algorithm, MixedSeed::new(algorithm, seed, path).words())
+        let words = MixedSeed::new(algorithm, seed, path).words();
+        Self::open(algorithm, Name::new(seed, path), words)
     }
 
     /// The arrays whose key is these words, for callers that have a seed sequence of their own: see
@@ -133,9 +136,17 @@ impl Elements {
     ///
     /// The same errors as [`new`](Self::new).
     pub fn from_words(algorithm: Algorithm, words: [u64; 4]) -> Result<Self, ElementError> {
+        Self::open(algorithm, Name::from_words(words), words)
+    }
+
+    fn open(algorithm: Algorithm, name: Name, words: [u64; 4]) -> Result<Self, ElementError> {
         let blocks = CounterFunction::new(algorithm, words).ok_or(ElementError::NotCounterBased)?;
         let width = Width::detect();
-        Ok(Self { blocks, width })
+        Ok(Self {
+            name,
+            blocks,
+            width,
+        })
     }
 
     /// The same arrays, computed in registers of the given width: for tests and benchmarks.
@@ -624,9 +635,10 @@ impl<const N: usize, F: Fn([f64; N]) -> f64> SimdTask for Judge<'_, N, F> {
 
 impl fmt::Debug for Elements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Elements")
-            .field("algorithm", &self.algorithm())
-            .finish_non_exhaustive()
+        let mut fields = f.debug_struct("Elements");
+        fields.field("algorithm", &format_args!("{}", self.algorithm()));
+        self.name.debug(&mut fields);
+        fields.finish()
     }
 }
 

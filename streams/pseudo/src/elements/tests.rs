@@ -300,11 +300,16 @@ fn elements_are_no_larger_than_documented() {
 }
 
 #[test]
-fn debug_output_shows_no_key() {
-    let elements = Elements::new(Algorithm::ChaCha8, 7, &[]).unwrap();
+fn debug_output_shows_the_name_and_no_key() {
+    let elements = Elements::new(Algorithm::ChaCha8, 7, &[3, 0, 17]).unwrap();
     assert_eq!(
         format!("{elements:?}"),
-        "Elements { algorithm: ChaCha8, .. }"
+        "Elements { algorithm: chacha8, seed: 7, path: 3/0/17 }"
+    );
+    let words = Elements::from_words(Algorithm::ChaCha8, [1, 2, 3, 4]).unwrap();
+    assert_eq!(
+        format!("{words:?}"),
+        "Elements { algorithm: chacha8, words: .., path: / }"
     );
     assert_eq!(
         format!("{:?}", elements.permutation(9)),
