@@ -33,8 +33,11 @@ const LIMIT_SECONDS: &str = "1800";
 /// One proof, or one mutant that it must refute.
 struct Job {
     name: String,
-    run: Box<dyn Fn(&Tools, &str) -> Result<String> + Send + Sync>,
+    run: Box<Work>,
 }
+
+/// Gets the name of its job, and returns the note for the table.
+type Work = dyn Fn(&Tools, &str) -> Result<String> + Send + Sync;
 
 /// A job for each part of a proof, and one for each mutant, which the whole of it must refute. `run` gets the subject and the
 /// job's own folder.
