@@ -425,10 +425,13 @@ poweroff -f
 /// The figures are printed after this line.
 const FIGURES: &str = "=figures";
 
-/// The suites are left out.
+/// The suites are left out. Both ciphers are measured.
 const BENCH: &str = r#"echo none >/sys/module/kunit/parameters/filter_glob
-insmod wellspring.ko && insmod wellspring_crypto.ko && insmod wellspring_test.ko &&
-    echo =figures && ./kernel-test bench && echo =measured
+bench() {
+    insmod wellspring.ko cipher=$1 && insmod wellspring_crypto.ko && insmod wellspring_test.ko &&
+        echo "== $1" && ./kernel-test bench && rmmod wellspring_test wellspring_crypto wellspring
+}
+echo =figures && bench chacha20 && bench aes256 && echo =measured
 poweroff -f
 "#;
 
