@@ -192,7 +192,7 @@ fn with_notes(mut table: Table, report: &Report) -> Table {
     table
 }
 
-/// What reads reach of the bare keystream under one key: its speed, and its gain by several threads.
+/// The shares that reads reach of the bare keystream under one key: of its speed, and of its gain by several threads.
 fn beside_bare(report: &Report) -> Vec<String> {
     let bare = report.host.backend;
     let mut lines = Vec::new();
