@@ -9,6 +9,7 @@ import statistics
 import time
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import torch
 
@@ -18,11 +19,20 @@ from wellspring.random import Elements
 
 N = 1 << 20
 
+# Arrays that `vmap` makes of one call.
+MAPPED = 16
+
 
 def of_jax(draw):
     """A compiled function that waits for its result. The index is an argument, so that nothing is known beforehand."""
     compiled = jax.jit(draw)
     return lambda i: compiled(np.int32(i)).block_until_ready()
+
+
+def of_vmap(draw):
+    """The same for a function that draws one of `MAPPED` arrays."""
+    several = jax.vmap(draw)
+    return of_jax(lambda i: several(i * MAPPED + jnp.arange(MAPPED)))
 
 
 def rows():
@@ -36,6 +46,10 @@ def rows():
         ("uniform", "jax.random, threefry"): of_jax(lambda i: jax.random.uniform(jax.random.fold_in(threefry, i), (N,))),
         ("uniform", "jax.random, rbg"): of_jax(lambda i: jax.random.uniform(jax.random.fold_in(rbg, i), (N,))),
         ("uniform", "wellspring.jax"): of_jax(lambda i: on_jax.random(N, first=i * 16)),
+        ("uniform", "jax.random, threefry, vmap"): of_vmap(
+            lambda i: jax.random.uniform(jax.random.fold_in(threefry, i), (N // MAPPED,))
+        ),
+        ("uniform", "wellspring.jax, vmap"): of_vmap(lambda i: on_jax.random(N // MAPPED, first=i * 16)),
         ("uniform", "torch.rand"): lambda _: torch.rand(N),
         ("uniform", "wellspring.torch"): lambda _: on_torch.random(N),
         ("normal", "NumPy, PCG64"): lambda _: pcg.standard_normal(out=out, dtype="float32"),
@@ -43,6 +57,10 @@ def rows():
         ("normal", "jax.random, threefry"): of_jax(lambda i: jax.random.normal(jax.random.fold_in(threefry, i), (N,))),
         ("normal", "jax.random, rbg"): of_jax(lambda i: jax.random.normal(jax.random.fold_in(rbg, i), (N,))),
         ("normal", "wellspring.jax"): of_jax(lambda i: on_jax.standard_normal(N, first=i * 16)),
+        ("normal", "jax.random, threefry, vmap"): of_vmap(
+            lambda i: jax.random.normal(jax.random.fold_in(threefry, i), (N // MAPPED,))
+        ),
+        ("normal", "wellspring.jax, vmap"): of_vmap(lambda i: on_jax.standard_normal(N // MAPPED, first=i * 16)),
         ("normal", "torch.randn"): lambda _: torch.randn(N),
         ("normal", "wellspring.torch"): lambda _: on_torch.standard_normal(N),
     }

@@ -374,12 +374,19 @@ pub fn standard() -> Vec<Generator> {
     let all: Vec<Request> = [&[Request::Word], fills.as_slice()].concat();
     let small = [Request::Word, Request::Fill(32), Request::Fill(4096)];
     let of_vdso = [&small[..], &[Request::Fill(256)]].concat();
+    let of_owned = [&of_vdso[..], &[Request::Fill(CACHED_BYTES)]].concat();
     let chacha20 = Engine::builder().prf(Prf::ChaCha20).build();
     let chacha20 = chacha20.expect("there was memory for others");
-    let mut generators: Vec<Generator> = Mode::ALL.map(|one| mode(one, &fills)).into();
+    let sizes_of_bare = [fills.as_slice(), &[Request::Fill(CACHED_BYTES)]].concat();
+    let mut generators: Vec<Generator> = Mode::ALL
+        .map(|one| match one {
+            Mode::PerThread => mode(one, &sizes_of_bare),
+            _ => mode(one, &fills),
+        })
+        .into();
     generators.extend([
         Generator::new(name::GLOBAL, &[Request::Word], || Global),
-        Generator::new(name::OWNED, &small, || Handle(LocalRng::default())),
+        Generator::new(name::OWNED, &of_owned, || Handle(LocalRng::default())),
         Generator::new(name::CHACHA20, &fills, move || Read(chacha20.clone())),
         Generator::new(name::PSEUDO, &all, || Pseudo),
         system_call(&all),
@@ -404,9 +411,15 @@ pub fn standard() -> Vec<Generator> {
     let backends = Backend::ALL.iter().copied();
     // In the cache and out of it.
     let bare = [CACHED_BYTES, 1 << 20].map(Request::Fill);
+    let own = Backend::detect(Prf::Aes256);
     generators.extend(backends.filter(|one| one.is_available()).map(|backend| {
         let make = move || Bare(Keystream::new(backend, &[0x42; 32], 0));
-        Generator::new(backend.name(), &bare, make)
+        // Reads are compared with the engine's own at all sizes, and on several threads.
+        if backend == own {
+            Generator::new(backend.name(), &sizes_of_bare, make).on(Threads::Independent)
+        } else {
+            Generator::new(backend.name(), &bare, make)
+        }
     }));
     generators
 }

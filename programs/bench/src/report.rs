@@ -438,8 +438,8 @@ mod tests {
             assert!(case.threads == 1 || scales, "{}", case.generator.name);
         }
         let of_two = cases.iter().filter(|case| case.threads == 2).count();
-        // Four modes at five sizes, and getrandom(2) at these and a u64.
-        assert_eq!(of_two, 4 * 5 + 6);
+        // Four modes at five sizes, one of them and the bare keystream at a sixth too, getrandom(2) also at a u64.
+        assert_eq!(of_two, 4 * 5 + 1 + 6 + 6);
     }
 
     #[test]

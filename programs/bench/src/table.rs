@@ -1,7 +1,7 @@
 //! A report for people: one table.
 
-use crate::figures::{Table, digits, duration, percent, quantile, rate};
-use crate::generators::{Request, name};
+use crate::figures::{Table, digits, duration, median_ratio, percent, quantile, rate};
+use crate::generators::{CACHED_BYTES, Request, name};
 use crate::latency::{EMPTY, Latency};
 use crate::report::Report;
 use crate::throughput::Measurement;
@@ -160,6 +160,9 @@ fn with_notes(mut table: Table, report: &Report) -> Table {
             percent(most)
         ));
     }
+    for line in beside_bare(report) {
+        table = table.note(line);
+    }
     if !report.latency.is_empty() {
         table = table.note(format!(
             "p50 to max: single calls, with the cost of the clock: '{EMPTY}' reads nothing; its slow calls are interrupts."
@@ -187,6 +190,47 @@ fn with_notes(mut table: Table, report: &Report) -> Table {
         ));
     }
     table
+}
+
+/// The shares that reads reach of the bare keystream under one key: of its speed, and of its gain by several threads.
+fn beside_bare(report: &Report) -> Vec<String> {
+    let bare = report.host.backend;
+    let mut lines = Vec::new();
+    for name in [Mode::PerThread.name(), name::OWNED] {
+        let shares = [256, 4096, CACHED_BYTES, 65_536]
+            .map(Request::Fill)
+            .map(|request| {
+                let share = report.times(name, bare, request)?;
+                Some(format!("{} at {}", digits(share), request.name()))
+            });
+        let shares: Vec<String> = shares.into_iter().flatten().collect();
+        if !shares.is_empty() {
+            let shares = shares.join(", ");
+            lines.push(format!("Over the bare keystream, {name}: {shares}."));
+        }
+    }
+    // By whole turns on either side: another program takes a CPU from both.
+    let request = Request::Fill(65_536);
+    let most = report.throughput.iter().map(|one| one.threads).max();
+    let most = most.filter(|most| *most > 1);
+    let gain = |name: &str| {
+        let several = report.find(name, request, most?)?.means();
+        let one = report.find(name, request, 1)?.means();
+        Some(median_ratio(&several, &one))
+    };
+    if let (Some(threads), Some(limit)) = (most, gain(bare)) {
+        let modes = Mode::ALL.iter().filter_map(|mode| {
+            let share = gain(mode.name())? / limit;
+            Some(format!("{} {}", mode.name(), digits(share)))
+        });
+        let modes: Vec<String> = modes.collect();
+        lines.push(format!(
+            "At 64 KiB {threads} threads of the bare keystream make {} what one makes; of this gain reach: {}.",
+            times(limit),
+            modes.join(", ")
+        ));
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -331,6 +375,26 @@ mod tests {
             .collect();
         assert_eq!([&events[0][2], &events[1][2]], ["1", "3"]);
         assert_eq!([&events[1][3], &events[1][5]], ["833 ns", "0.80x"]);
+    }
+
+    #[test]
+    fn reads_are_shares_of_the_bare_keystream_and_its_gain_is_the_limit_of_theirs() {
+        let mut report = report(4.4e8, 1e7);
+        assert!(beside_bare(&report).is_empty());
+        let bare = report.host.backend;
+        // Each thread's speed.
+        report.throughput.extend([
+            measured(bare, 65_536, 1, 4.0e5),
+            measured(bare, 65_536, 2, 3.6e5),
+            measured("per-thread", 65_536, 1, 3.0e5),
+            measured("concurrent", 65_536, 1, 2.0e5),
+            measured("concurrent", 65_536, 2, 0.9e5),
+        ]);
+        let lines = [
+            "Over the bare keystream, per-thread: 0.75 at 64 KiB.",
+            "At 64 KiB 2 threads of the bare keystream make 1.80x what one makes; of this gain reach: concurrent 0.50.",
+        ];
+        assert_eq!(beside_bare(&report), lines);
     }
 
     #[test]

@@ -12,16 +12,17 @@ from wellspring._native import trace_id, ulid, uuid4_bytes, uuid4_text, uuid7_by
 __all__ = ["trace_id", "ulid", "uuid4", "uuid4_bytes", "uuid4_text", "uuid7", "uuid7_bytes", "uuid7_text"]
 
 _new = UUID.__new__
-# The class refuses an assignment. Its constructor does this as well, after 0.5 microseconds of checks.
-_set = object.__setattr__
+# The class refuses an assignment. Its constructor sets the same two after 0.5 microseconds of checks, and by a function that
+# looks each up.
+_set_int, _set_is_safe = (vars(UUID)[name].__set__ for name in ("int", "is_safe"))
 _number = int.from_bytes
 _UNKNOWN = SafeUUID.unknown
 
 
 def _uuid(made: bytes) -> UUID:
     uuid = _new(UUID)
-    _set(uuid, "int", _number(made, "big"))
-    _set(uuid, "is_safe", _UNKNOWN)
+    _set_int(uuid, _number(made, "big"))
+    _set_is_safe(uuid, _UNKNOWN)
     return uuid
 
 

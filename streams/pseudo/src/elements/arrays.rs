@@ -455,8 +455,7 @@ impl Elements {
     #[inline(always)]
     pub(super) fn fill_quickly<const HEAD_BYTES: usize, const M: usize, const N: usize>(
         &self,
-        kind: Kind,
-        first: u64,
+        (kind, first): (Kind, u64),
         out: &mut [f64],
         columns: [&[f64]; N],
         propose: impl Fn(&[[u8; 8]]) -> [f64; M] + Copy,

@@ -609,8 +609,7 @@ impl StandardGamma {
         let cs: Vec<f64> = gammas.iter().map(|gamma| gamma.c).collect();
         let ds: Vec<f64> = gammas.iter().map(|gamma| gamma.d).collect();
         elements.fill_quickly::<32, _, _>(
-            kind,
-            first,
+            (kind, first),
             out,
             [&cs, &ds],
             #[inline(always)]
@@ -686,8 +685,7 @@ impl Sealed for Beta {
         let draw = |words: &mut Words<'_>, _| self.draw(words);
         if self.has_large_shapes() {
             return elements.fill_quickly::<64, _, _>(
-                kind,
-                first,
+                (kind, first),
                 out,
                 nothing,
                 #[inline(always)]
@@ -709,8 +707,7 @@ impl Sealed for Beta {
         // A shape below 1 has a word more, before the two of each gamma number.
         let is_raised = [a, b].map(|gamma| gamma.shape < 1.0);
         elements.fill_quickly::<64, _, _>(
-            kind,
-            first,
+            (kind, first),
             out,
             nothing,
             #[inline(always)]
