@@ -121,6 +121,12 @@ pub(crate) fn run(request: &RunRequest) -> Result<ExitCode, Failure> {
     if name.is_empty() {
         return Err(Failure::input("the name of the program is empty"));
     }
+    if name.as_encoded_bytes().starts_with(b"-") {
+        let name = name.display();
+        return Err(Failure::input(format!(
+            "there is no option {name}; a program of that name is ./{name}"
+        )));
+    }
     let mut command = Command::new(name);
     command.args(words);
     program::outlive_size_limit(&mut command);

@@ -209,6 +209,8 @@ fn a_missing_file_is_bad_input_in_every_command() {
 #[test]
 fn empty_names() {
     refuses(&["run", "--", ""], "the name of the program is empty");
+    let no_option = "there is no option --audit; a program of that name is ./--audit";
+    refuses(&["run", "--audit", "--", "true"], no_option);
     let command = "expected command:WORDS, such as 'command:rtl_sdr -'";
     refuses(&["sources", "record", "command:"], command);
     refuses(&["sources", "record", "command:  "], command);
