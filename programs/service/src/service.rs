@@ -33,7 +33,7 @@ use wellspring_device_files::{MountedFiles, ServedFiles};
 use wellspring_guests::Guests;
 use wellspring_os::trusted_file::check_folders;
 use wellspring_service_core::config::{Config, Level};
-use wellspring_service_core::doors::Doors;
+use wellspring_service_core::doors::{Doors, Opening};
 use wellspring_service_core::listener::Listener;
 use wellspring_service_core::process::{Code, Order, Signals, set_bounds};
 use wellspring_service_core::sandbox::{User, enclose};
@@ -108,13 +108,16 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let seeds = seeds.map_err(|error| format!("no thread for the kernel module: {error}"))?;
     service.files = service.serve_files(opened.files)?;
     let openings = state.doors.openings();
-    let open = openings.iter().filter(|one| one.fault.is_none()).count();
-    log::info!(
-        "ready: {open} of {} openings are open; Ctrl-C or SIGTERM ends",
-        openings.len()
-    );
-    service.tell(&[NotifyState::Ready]);
-    service.serve();
+    let useless = is_useless(&openings);
+    if !useless {
+        let open = openings.iter().filter(|one| one.fault.is_none()).count();
+        log::info!(
+            "ready: {open} of {} openings are open; Ctrl-C or SIGTERM ends",
+            openings.len()
+        );
+        service.tell(&[NotifyState::Ready]);
+        service.serve();
+    }
     service.tell(&[NotifyState::Stopping]);
     drop(service.files.take());
     drop(service.guests.take());
@@ -124,7 +127,19 @@ pub fn run(path: Option<&Path>, config: &Config) -> Result<(), Fault> {
     let failure = state.self_tests.failure();
     end_engine(state);
     log::info!("ended");
+    if useless {
+        return Err("no door is open".into());
+    }
     failure.map_or(Ok(()), |failure| Err(failure.to_string()))
+}
+
+/// Whether nothing that the configuration asks for is open. The page and sources of noise alone serve no program.
+fn is_useless(openings: &[Opening]) -> bool {
+    let mut doors = openings
+        .iter()
+        .filter(|one| !["page", "noise"].contains(&one.name))
+        .peekable();
+    doors.peek().is_some() && doors.all(|one| one.fault.is_some())
 }
 
 /// Ends the engine, which waits for a draw that its harvester has begun. A source that hangs may not hold up the end: its

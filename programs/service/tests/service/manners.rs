@@ -47,15 +47,7 @@ fn a_second_service_in_the_same_place_leaves_the_first_alone_and_says_what_it_la
     other
         .arg("--config")
         .arg(first.folder.path("wellspring.toml"));
-    let log = fs::File::create(first.folder.path("second")).unwrap();
-    let mut second = other.stderr(log).spawn().unwrap();
-    let said = || fs::read_to_string(first.folder.path("second")).unwrap();
-    let until = std::time::Instant::now() + super::common::PATIENCE;
-    while !said().contains("ready: 0 of 5 openings are open;") {
-        assert!(std::time::Instant::now() < until, "{}", said());
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    let lines = said();
+    let lines = refused_start(&mut other);
     assert_eq!(
         lines.matches("another process listens there").count(),
         4,
@@ -65,9 +57,36 @@ fn a_second_service_in_the_same_place_leaves_the_first_alone_and_says_what_it_la
         lines.contains(&format!("process {} is its writer", first.child.id())),
         "{lines}"
     );
-    second.kill().unwrap();
-    second.wait().unwrap();
     assert_eq!(first.status()["phase"], "ready");
+}
+
+/// Starts a service that ends without having been ready, and returns what it said.
+fn refused_start(command: &mut Command) -> String {
+    let ended = command.stderr(Stdio::piped()).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.ends_with("wellspringd: no door is open\n"), "{said}");
+    assert!(!said.contains("ready"), "{said}");
+    said
+}
+
+#[test]
+fn a_service_with_a_page_and_no_door_ends_and_says_so() {
+    let folder = Folder::new();
+    for name in ["egd.sock", "bulk.sock", "web.sock", "vhost-user.sock"] {
+        fs::create_dir_all(folder.path("run").join(name)).unwrap();
+    }
+    let mut command = wellspringd();
+    command.arg("--config").arg(folder.configure(""));
+    let said = refused_start(&mut command);
+    assert_eq!(said.matches(": not open: ").count(), 4, "{said}");
+    assert_eq!(said.matches("page: open: ").count(), 1, "{said}");
+}
+
+#[test]
+fn a_service_without_doors_in_its_configuration_is_ready() {
+    let none = ["egd", "bulk", "web", "vhost_user"].map(|door| format!("[{door}]\nlisten = []\n"));
+    Service::start(&none.concat());
 }
 
 #[test]
