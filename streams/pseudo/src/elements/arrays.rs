@@ -449,7 +449,7 @@ impl Elements {
         })
     }
 
-    /// Fills `out` with elements, most of which are sure by their head: `propose` makes numbers of its words, and `judge` a
+    /// Fills `out` with elements. For most, the head decides: `propose` makes numbers of its words, and `judge` a
     /// number of these and of parameters, several at a time, or NaN; `draw` makes the other elements from all words. The
     /// parameters are in columns, and repeat after each column's end; element 0 of `out` has the first ones.
     #[inline(always)]
