@@ -148,7 +148,7 @@ pub(crate) fn is_here((name, target): &Target) -> bool {
 type Target = (&'static str, &'static str);
 
 /// The time for one test program: a child of QEMU's user mode can hang.
-const TEST_S: u32 = 300;
+const TEST_S: u32 = 900;
 
 /// The arguments that every step for a target needs.
 struct Step<'a> {
